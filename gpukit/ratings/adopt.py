@@ -1,6 +1,6 @@
 """Adopt data of any form as Ratings: converted once, validated once. Pairs for predict; y and weights for fit.
 
-    adopt(X, y): the converter of X's form, then validate_ratings. Then, as asked: weights, merge_repeats.
+    adopt(X, y): the converter of X's form and validate_ratings; then as asked: weights, merge_repeats
 
 | X                                        | converter           |
 |------------------------------------------|---------------------|
@@ -108,23 +108,21 @@ def adopt(X, y=None, columns=None, times=MAYBE):
         return X
     X = as_frame(X)
     if y is not None and _is_pairs(X):
-        return validate_ratings(_from_pairs(X, y))
+        return _from_pairs(X, y)
     X = as_frame(X.to_frame()) if hasattr(X, "to_frame") else X
     if isinstance(X, Ratings):
-        ratings = _from_ratings(X)
-    elif is_partitioned(X):
+        return validate_ratings(_from_ratings(X))
+    if is_partitioned(X):
         raise DataError("A Dask DataFrame is for fit(frame, client=client). Pass frame.compute() elsewhere.")
-    elif hasattr(X, "tocoo"):
-        ratings = _from_sparse(X)
-    elif is_frame(X):
-        ratings = _from_frame(X, columns, times)
-    elif _is_columns(X):
-        ratings = _from_columns(*X)
-    elif isinstance(X := as_plain(X), list | tuple) or hasattr(X, "__array__"):
-        ratings = _from_dense(X)
-    else:
-        raise DataError(f"Ratings cannot be made from {type(X).__name__}: give {FORMS}.")
-    return validate_ratings(ratings)
+    if hasattr(X, "tocoo"):
+        return _from_sparse(X)
+    if is_frame(X):
+        return _from_frame(X, columns, times)
+    if _is_columns(X):
+        return _from_columns(*X)
+    if isinstance(X := as_plain(X), list | tuple) or hasattr(X, "__array__"):
+        return _from_dense(X)
+    raise DataError(f"Ratings cannot be made from {type(X).__name__}: give {FORMS}.")
 
 
 def _is_columns(data):
@@ -168,7 +166,8 @@ def _from_sparse(matrix):
     coo = matrix.tocoo()
     if len(coo.shape) != 2:
         raise DataError(f"A sparse matrix of users x items has two dimensions; this one has {len(coo.shape)}.")
-    return ratings_of_matrix(as_plain(coo.row), as_plain(coo.col), as_values(as_plain(coo.data)), coo.shape)
+    users, items, values = map(as_plain, (coo.row, coo.col, coo.data))
+    return validate_ratings(ratings_of_matrix(users, items, as_values(values), coo.shape))
 
 
 def _from_dense(array):
@@ -181,7 +180,7 @@ def _from_dense(array):
         raise DataError(f"Dense ratings must be a users x items array (NaN = not rated); got {dense.ndim}-D.")
     _refuse_columns(array)
     users, items = np.nonzero(~np.isnan(dense))
-    return ratings_of_matrix(users, items, dense[users, items], dense.shape)
+    return validate_ratings(ratings_of_matrix(users, items, dense[users, items], dense.shape), is_numbered=True)
 
 
 def _refuse_columns(array):
@@ -368,11 +367,11 @@ def _spell_fractions(ids):
 
 
 def _numbered(users, items, columns):
-    """Return Ratings of ids (n,) and {name: column (n,)}; without values the pairs are clicks."""
+    """Return validated Ratings of ids (n,) and {name: column (n,)}; without values the pairs are clicks."""
     users, user_ids = factorize(users, "user")
     items, item_ids = factorize(items, "item")
     columns = with_values({"users": users, "items": items, **columns})
-    return Ratings(**columns, user_ids=user_ids, item_ids=item_ids)
+    return validate_ratings(Ratings(**columns, user_ids=user_ids, item_ids=item_ids), is_numbered=True)
 
 
 def as_values(values):
