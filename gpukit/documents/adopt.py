@@ -190,7 +190,7 @@ def group_rows(qid, count):
     qid = np.asarray(qid)
     if qid.shape != (count,):
         raise DataError(f"qid must hold one query id a document, {count:,}; it has shape {qid.shape}.")
-    changes = np.append(0, np.flatnonzero(qid[1:] != qid[:-1]) + 1)
+    changes = np.append(0, np.flatnonzero(qid[1:] != qid[:-1]) + 1)[:count]
     ids, first, number = np.unique(qid[changes], return_index=True, return_inverse=True)
     if len(ids) == len(changes):
         return None, np.append(changes, count), qid[changes]

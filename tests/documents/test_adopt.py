@@ -101,6 +101,8 @@ REFUSED = {
     "text array": (dict(X=np.array([["a"]] * 6)), "X must hold numbers"),
     "one axis": (dict(X=X[:, 0]), r"X must be a table.*\(6,\)"),
     "no features": (dict(X=X[:, :0]), r"X must be a table.*\(6, 0\)"),
+    "no documents": (dict(X=X[:0], y=[], qid=[]), r"at least one of each; its shape is \(0, 2\)"),
+    "no groups": (dict(X=X[:0], y=[], qid=None, group=np.zeros(0, int)), "at least one of each"),
     "no y": (dict(y=None), "need a relevance"),
     "short y": (dict(y=[1, 2]), r"6; its shape is \(2,\)"),
     "y NaN": (dict(y=[1, 2, 3, np.nan, 5, 6]), r"y\[3\] is nan"),
