@@ -184,11 +184,15 @@ def quote(word):
     return repr(word[:SHOWN])
 
 
+def first_repeated(words):
+    """Return the first word that occurs a second time, or None."""
+    seen = set()
+    return next((word for word in words if word in seen or seen.add(word)), None)
+
+
 def refuse_repeated(words, what):
     """Raise DataError for the first repeated word; what: its name."""
-    seen = set()
-    twice = next((word for word in words if word in seen or seen.add(word)), None)
-    if twice is not None:
+    if (twice := first_repeated(words)) is not None:
         raise DataError(f"{what} {quote(twice)} twice; each label is of one vertex.")
 
 
