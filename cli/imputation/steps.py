@@ -11,8 +11,8 @@ from gpukit.cli.convert import describe_graph
 from gpukit.cli.main import set_interrupt_message
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import read_graph
+from gpukit.graphs.adopt import reduce_mask, validate_tensor
 from gpukit.graphs.completed import SUFFIXES, Spelling, is_table, write_completed
-from gpukit.graphs.convert import reduce_mask, validate_tensor
 from gpukit.graphs.graph_builders import read_coordinates
 from gpukit.graphs.read import check_copy
 from gpukit.imputation.problem import spread

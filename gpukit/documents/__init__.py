@@ -7,7 +7,7 @@
 | table.py, folds.py     | `Documents` (features, relevance, queries); LETOR's folds                   |
 | read.py                | `read_letor`: svmlight, group files, tables, copies; `position_weights`     |
 | tables.py              | csv and Parquet: column roles by name, reading, writing Parquet             |
-| convert.py             | `as_documents`: arrays and data frames; validation                          |
+| adopt.py               | `as_documents`: arrays and data frames; validation                          |
 | parse.py -> gather.py  | a block of lines to arrays, on all cores; errors with their line            |
 | copies.py              | `write_letor`: .gkl copies, svmlight text, Parquet                          |
 | trec.py                | TREC runs and qrels                                                         |
@@ -18,7 +18,7 @@ from gpukit._lazy import on_demand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gpukit.documents.convert import as_documents as as_documents
+    from gpukit.documents.adopt import as_documents as as_documents
     from gpukit.documents.copies import write_letor as write_letor
     from gpukit.documents.folds import find_folds as find_folds
     from gpukit.documents.folds import write_folds as write_folds
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Documents": "table",
-    "as_documents": "convert",
+    "as_documents": "adopt",
     "take_queries": "table",
     "find_folds": "folds",
     "write_folds": "folds",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpukit import _pool, arrayfile
-from gpukit.documents.convert import validate_documents
+from gpukit.documents.adopt import validate_documents
 from gpukit.documents.table import Documents
 from gpukit.documents.tables import write_parquet
 from gpukit.errors import DataError, ParameterError

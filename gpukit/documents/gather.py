@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.base.arrays import EXACT
 from gpukit.documents import parse
-from gpukit.documents.convert import MANY
+from gpukit.documents.adopt import MANY
 from gpukit.documents.parse import Rule
 from gpukit.errors import DataError
 from gpukit.io.delimited import count_lines

@@ -14,7 +14,7 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.base.arrays import EXACT
-from gpukit.documents.convert import NULL, NULL_ERROR, NULL_KEPT
+from gpukit.documents.adopt import NULL, NULL_ERROR, NULL_KEPT
 from gpukit.io.words import FLOAT32_MAX
 from gpukit.scheduler import by_block
 

@@ -16,7 +16,7 @@ import numpy as np
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.base.arrays import as_numbers
 from gpukit.documents import copies, tables
-from gpukit.documents.convert import NULL_ERROR, NULL_KEPT, NULL_ZERO, fill_nulls
+from gpukit.documents.adopt import NULL_ERROR, NULL_KEPT, NULL_ZERO, fill_nulls
 from gpukit.documents.table import Documents
 from gpukit.documents.tables import places_of, take_columns
 from gpukit.errors import DataError

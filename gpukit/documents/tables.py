@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 
 from gpukit.base.arrays import EXACT, as_labels
-from gpukit.documents.convert import (
+from gpukit.documents.adopt import (
     MANY,
     NULL,
     NULL_ERROR,
@@ -15,7 +15,6 @@ from gpukit.documents.convert import (
     fill_nulls,
     group_rows,
     is_unknown,
-    validate_documents,
 )
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
@@ -223,7 +222,7 @@ class TableFile:
     def documents(self, labels, queries, weights, comments, names):
         """Return the Documents of all rows; weights, comments and names of features may be None.
 
-        queries: (index (l,), ids) of the documents' queries.
+        Labels and weights are checked here, features by fill. queries: (index (l,), ids) of the documents' queries.
         """
         for role, values in (("label", labels), ("weight", weights)):
             if values is not None and not (is_finite := np.isfinite(values)).all():
@@ -237,7 +236,7 @@ class TableFile:
         comments = None if comments is None else text_array(comments, f"{self.name}: a comment")
         names = None if names is None else text_array(names, f"{self.name}: a column's name")
         labels = as_labels(f"{self.name}: label", labels)
-        return validate_documents(Documents(self.X, labels, offsets, qids, comments, weights, names))
+        return Documents(self.X, labels, offsets, qids, comments, weights, names)
 
 
 def read_csv(raw, name, null, dtype):

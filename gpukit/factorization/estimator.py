@@ -20,8 +20,8 @@ from gpukit.neighbors.estimator import SimLSH, warn_if_random
 from gpukit.neighbors.plan import columns_of
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable, save_arrays
+from gpukit.ratings.adopt import adopt, merge_repeats, normalize_weights, ratings_of, replace_weights
 from gpukit.ratings.check import check_shape, ratings_below
-from gpukit.ratings.convert import merge_repeats, normalize_weights, ratings_of, replace_weights, table_of
 from gpukit.ratings.orders.resident import ratings_where
 from gpukit.ratings.parts import RatingsPart, check_same_part
 
@@ -259,7 +259,7 @@ class Factorization(Answering):
 
         self.check()
         spec = self.device if team is None or team.size == 1 else "cpu"  # ranks exchange parts of arrays on the host
-        ratings = ratings_where(X, y, spec, lambda: table_of(X, y))
+        ratings = ratings_where(X, y, spec, lambda: adopt(X, y))
         ratings = replace_weights(ratings, sample_weight, X, y)
         seen = [] if ratings.weights is None or ratings.weights.all() else [ratings.take(ratings.weights == 0)]
         ratings = merge_repeats(normalize_weights(ratings), X, stacklevel=3)

@@ -21,8 +21,8 @@ from gpukit.factorization.online import inputs
 from gpukit.factorization.online.inputs import bounds_of, check_options, check_ratings, locate
 from gpukit.io.ids import ascending_order, check_fractions, check_types, rows_of, take_values
 from gpukit.ratings import Ratings
+from gpukit.ratings.adopt import adopt, as_ratings, merge_repeats, pairs_of, ratings_of
 from gpukit.ratings.check import check_range
-from gpukit.ratings.convert import as_ratings, merge_repeats, pairs_of, ratings_of, table_of
 from gpukit.ratings.repeats import validate
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ class Serving(Estimator):
             raise DataError(
                 "A model of clicks predicts no ratings, so ratings cannot be predicted one after the other."
             )
-        table = table_of(X, y)
+        table = adopt(X, y)
         ratings = validate(merge_repeats(table, table, stacklevel=3))  # which keeps the times
         if not len(ratings):
             raise DataError("There are no ratings to judge by: 0 rows.")
@@ -401,7 +401,7 @@ class Serving(Estimator):
 
     def _first_fit(self, X, y, options, progress):
         """Fit on ratings without duplicates."""
-        ratings = merge_repeats(table_of(X, y), X, options.duplicates, timed=False, stacklevel=3)
+        ratings = merge_repeats(adopt(X, y), X, options.duplicates, timed=False, stacklevel=3)
         return self.fit(ratings, progress=progress)
 
     def _packed(self):

@@ -33,8 +33,8 @@ from gpukit.factorization.solvers.rates import default_epochs, defaults
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.trial import EarlyStopping, TimeBudget, Trial, finalists, round_digits, simplest_of
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
+from gpukit.ratings.adopt import ratings_of
 from gpukit.ratings.check import are_clicks, check_shape
-from gpukit.ratings.convert import ratings_of
 from gpukit.runtime import thread_count
 from gpukit.timing import work_clock
 

@@ -8,7 +8,7 @@
 | basis.py                 | the graph Fourier basis, cached on disk; a partial one of a large graph   |
 | tensor.py                | `GraphTensor` (graph, tensor, mask)                                       |
 | column_types.py          | dtypes of the input: whole numbers, booleans, floats, bounds              |
-| convert.py               | `as_graph_tensor`: arrays, validated                                      |
+| adopt.py                 | `as_graph_tensor`: arrays, validated                                      |
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
 | table.py                 | edge lists, adjacencies and tables of values in text and Parquet          |
 | columns.py               | column roles by name                                                      |
@@ -22,7 +22,7 @@ from gpukit._lazy import on_demand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gpukit.graphs.convert import as_graph_tensor as as_graph_tensor
+    from gpukit.graphs.adopt import as_graph_tensor as as_graph_tensor
     from gpukit.graphs.graph_builders import graph_from_coordinates as graph_from_coordinates
     from gpukit.graphs.graph_builders import graph_from_distances as graph_from_distances
     from gpukit.graphs.graph_builders import graph_from_series as graph_from_series
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Graph": "tensor",
     "GraphTensor": "tensor",
-    "as_graph_tensor": "convert",
+    "as_graph_tensor": "adopt",
     "graph_from_coordinates": "graph_builders",
     "graph_from_distances": "graph_builders",
     "graph_from_series": "graph_builders",

@@ -10,6 +10,7 @@ from gpukit.graphs.column_types import is_object
 from gpukit.graphs.tensor import Graph
 from gpukit.io import trust
 from gpukit.io.arrays import is_frame
+from gpukit.io.words import first_repeated
 
 
 def vertices_of_graph(graph):
@@ -61,12 +62,6 @@ def check_same(ids, expected, what, label):
         f"the labels of {what} are not those of the graph: {'; '.join(parts)}. Rename them, leave out what the graph "
         "has not, or hand over plain arrays."
     )
-
-
-def first_repeated(names):
-    """Return the first name that occurs twice."""
-    seen = set()
-    return next(name for name in names if name in seen or seen.add(name))
 
 
 def list_names(names, form=repr):

@@ -11,8 +11,8 @@ from gpukit.base import check_integer
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import ROUNDING, first_occurrences
+from gpukit.graphs.adopt import numbers
 from gpukit.graphs.columns import is_called
-from gpukit.graphs.convert import numbers
 from gpukit.graphs.table import pairs_of as pairs_in
 from gpukit.graphs.table import square_of as square_in
 from gpukit.graphs.tensor import Graph

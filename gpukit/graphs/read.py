@@ -14,7 +14,7 @@ from gpukit.arrayfile import refuse_surrogates
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import graph_builders
 from gpukit.graphs.adjacency import as_adjacency, list_names
-from gpukit.graphs.convert import (
+from gpukit.graphs.adopt import (
     as_graph_tensor,
     check_slice,
     is_list,
@@ -203,7 +203,7 @@ def _read_npz(source, more, needed):
     """
     arrays = _read_arrays(source, {"tensor", *OPTIONAL, *more})
     if "tensor" not in arrays:
-        raise DataError(f"{source.name} has no array named tensor. Found: {_join_names(arrays)}. {needed}.")
+        raise DataError(f"{source.name} has no array named tensor. Found: {', '.join(arrays) or 'nothing'}. {needed}.")
     times = check_times(arrays.get("times"), source.name)
     return arrays, Values(arrays["tensor"], arrays.get("mask"), arrays.get("vertices"), times)
 
@@ -289,25 +289,16 @@ def _count(graph):
     return int(np.max(edges, initial=-1)) + 1 if is_list(graph) else len(edges)
 
 
-def _form(arrays, path):
-    """Return the form of an archive's graph: 'adjacency', 'edges' or a prefix.
-
-    A prefix is that of the names of CSR parts. Raises DataError unless there is exactly one graph.
-    """
-    kinds = [name for name in ("adjacency", "edges") if name in arrays]
-    csr = [prefix for prefix in ("adjacency_", "") if all(prefix + part in arrays for part in PARTS)]
-    if len(kinds) + len(csr) != 1:
-        what = "more than one graph" if kinds or csr else "no graph"
-        raise DataError(f"{path} has {what}. Found: {_join_names(arrays)}. Needed: {NEEDED}.")
-    return (kinds + csr)[0]
-
-
 def _graph(arrays, path):
-    """Return an archive's graph in a form of as_adjacency."""
-    form = _form(arrays, path)
-    if form == "edges":
-        return arrays["edges"], arrays.get("weights")
-    return arrays["adjacency"] if form == "adjacency" else _from_parts([arrays[form + part] for part in PARTS], path)
+    """Return an archive's graph in a form of as_adjacency; DataError unless there is exactly one."""
+    kinds = [name for name in ("adjacency", "edges") if name in arrays]
+    prefixes = [prefix for prefix in ("adjacency_", "") if all(prefix + part in arrays for part in PARTS)]
+    if len(kinds) + len(prefixes) != 1:
+        what = "more than one graph" if kinds or prefixes else "no graph"
+        raise DataError(f"{path} has {what}. Found: {', '.join(arrays) or 'nothing'}. Needed: {NEEDED}.")
+    if prefixes:
+        return _from_parts([arrays[prefixes[0] + part] for part in PARTS], path)
+    return arrays["adjacency"] if kinds == ["adjacency"] else (arrays["edges"], arrays.get("weights"))
 
 
 def _from_parts(parts, path):
@@ -322,10 +313,6 @@ def _from_parts(parts, path):
         return sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
     except (TypeError, ValueError) as error:
         raise DataError(f"{path}: the parts of its adjacency do not make a CSR matrix ({error}).") from error
-
-
-def _join_names(arrays):
-    return ", ".join(arrays) or "nothing"
 
 
 def _read_arrays(source, wanted):

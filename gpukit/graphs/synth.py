@@ -13,8 +13,8 @@ import numpy as np
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.adopt import check_slice
 from gpukit.graphs.basis import LARGEST_DENSE, fourier_basis
-from gpukit.graphs.convert import check_slice
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.streams import NumpySynth
 

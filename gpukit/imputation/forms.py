@@ -11,9 +11,9 @@ from gpukit.base.arrays import as_array, axes, ensure_host
 from gpukit.errors import DataError
 from gpukit.graphs import time_parsing
 from gpukit.graphs.adjacency import check_same, first_repeated, is_default_index, numbers_of_frame
+from gpukit.graphs.adopt import is_list, to_real
 from gpukit.graphs.column_types import refill_frame, types_of, types_of_frame
 from gpukit.graphs.columns import REPEATED, has_names, is_called, role_of, times_in
-from gpukit.graphs.convert import is_list, to_real
 from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.sheet import MISSING

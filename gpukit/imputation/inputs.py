@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit.base import arrays
 from gpukit.errors import DataError, ParameterError
-from gpukit.graphs import convert
+from gpukit.graphs import adopt
 from gpukit.graphs.adjacency import as_adjacency, check_same, vertices_of_graph
 from gpukit.graphs.column_types import types_of
 from gpukit.graphs.graph_builders import graph_from_series
@@ -206,7 +206,7 @@ def take(graph, tensor, mask, times):
     if isinstance(graph, GraphTensor):
         if tensor is not None:
             raise DataError("a GraphTensor contains its tensor: omit the argument tensor.")
-        graph = convert.validate_tensor(graph)
+        graph = adopt.validate_tensor(graph)
         data = read(*as_given(graph, mask), graph.adjacency.shape[0])
         times = graph.times if times is None else times
         return order_by_time(graph.adjacency, data, times, graph.vertices, types=graph.types)
@@ -223,8 +223,8 @@ def take(graph, tensor, mask, times):
             f"{what} has no values to fill in: pass the tensor too, a GraphTensor, or a table of times by sensors."
         )
     names = None if graph is None else vertices_of_graph(graph)
-    known = names if names is not None or graph is None else as_adjacency(graph).shape[0]
-    form = form_of(tensor, mask, known, is_frame(graph))
+    adjacency = as_adjacency(graph) if names is None and graph is not None else None
+    form = form_of(tensor, mask, names if adjacency is None else adjacency.shape[0], is_frame(graph))
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
     elif graph is None:
@@ -236,11 +236,12 @@ def take(graph, tensor, mask, times):
         result = order_by_time(None, data, times, names, form, [NO_GRAPH], given_types(tensor, form))
         seen = np.broadcast_to(spread(result.data.mask), result.data.tensor.shape)
         graph = graph_from_series(np.where(seen, result.data.tensor, np.nan))  # of the most similar series
-        return result._replace(adjacency=as_adjacency(graph), is_table=is_table)
-    convert.refuse_turned_list(graph, forms.shape_of(tensor))
+        return result._replace(adjacency=graph.adjacency, is_table=is_table)
+    adopt.refuse_turned_list(graph, forms.shape_of(tensor))
     shape = getattr(graph, "shape", None)
     is_square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
-    adjacency = as_adjacency(graph, None if is_square or not arrays.axes(tensor) else len(tensor), names)
+    if adjacency is None or not is_square:  # a list of edges may lack the last vertices
+        adjacency = as_adjacency(graph, None if is_square or not arrays.axes(tensor) else len(tensor), names)
     data = read(tensor, mask, adjacency.shape[0])
     return order_by_time(adjacency, data, times, names, form, types=given_types(tensor, form))
 
@@ -249,7 +250,7 @@ def take_again(model, tensor, mask, times):
     """Return the Taken of GraphImputer.transform's arguments, with results on the host."""
     count, known, adjacency = model._basis.count, model.vertices_, getattr(model, "adjacency_", None)
     if isinstance(tensor, GraphTensor):
-        data = convert.validate_tensor(tensor)
+        data = adopt.validate_tensor(tensor)
         times = data.times if times is None else times
         order = None if known is None or data.vertices is None else match_ids(data.vertices, known)
         tensor, mask = as_given(data, mask)
@@ -313,13 +314,13 @@ def read(tensor, mask, vertices=None):
     infinities and when nothing is observed; ParameterError for slices that are too large.
     """
     if isinstance(tensor, GraphTensor):
-        tensor, mask = as_given(convert.validate_tensor(tensor), mask)
-    values = convert.numbers(tensor, "the tensor")
+        tensor, mask = as_given(adopt.validate_tensor(tensor), mask)
+    values = adopt.numbers(tensor, "the tensor")
     check_shape(values, (*values.shape, 0)[0] if vertices is None else vertices)
-    whole = convert.to_slices(values)
-    seen = convert.observed_mask(whole, mask, values.shape, strict=False)
+    whole = adopt.to_slices(values)
+    seen = adopt.observed_mask(whole, mask, values.shape, strict=False)
     tensor = np.where(seen, whole, whole.dtype.type(0))
-    return Data(tensor, convert.reduce_mask(seen), values.shape, values)
+    return Data(tensor, adopt.reduce_mask(seen), values.shape, values)
 
 
 def as_given(graph_tensor, mask=None):
@@ -339,7 +340,7 @@ def check_shape(array, vertices):
         raise DataError(
             f"the graph has {vertices:,} vertices, the tensor {len(array):,} slices (its first axis); its "
             f"shape is {array.shape}. The two must agree: the vertex axis comes first."
-            f"{convert.hint_for(array.shape, vertices)}"
+            f"{adopt.hint_for(array.shape, vertices)}"
         )
     if array.ndim == 3 and min(array.shape[1:]) > 1 and max(array.shape[1:]) > MOST:
         m, n = array.shape[1:]

@@ -54,7 +54,8 @@ def id_array(ids, what="user"):
     ids = fixed_width(ids) if ids.dtype.kind == "T" else ids
     if ids.ndim != 1 or ids.dtype.kind not in "biufUSOMm":
         raise DataError(f"{what} ids are needed, one after the other; got {ids.dtype} of shape {ids.shape}.")
-    if ids.dtype.kind in "biuUS":  # large tables: no mask, no pass
+    are_words = ids.dtype.kind == "O" and {*map(type, ids)} == {str}
+    if ids.dtype.kind in "biuUS" or are_words:  # large tables: no mask, no further pass
         return ids
     lacking = missing(ids)
     if lacking.any():
@@ -124,7 +125,8 @@ def check_types(ids, what="user"):
 def is_no_id(kind):
     """Return True for types that cannot be ids, such as arrays."""
     has_text = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
-    return issubclass(kind, NO_IDS) or is_table(kind) or not has_text
+    is_table = hasattr(kind, "shape") and not issubclass(kind, np.generic)
+    return issubclass(kind, NO_IDS) or is_table or not has_text
 
 
 def check_fractions(ids, rows=None, what="user"):
@@ -145,11 +147,6 @@ def whole_ids(ids, what="user"):
     ids = id_array(ids, what)
     check_fractions(ids, what=what)
     return ids
-
-
-def is_table(kind):
-    """Return True for types of arrays, frames and columns, not numpy scalars."""
-    return hasattr(kind, "shape") and not issubclass(kind, np.generic)
 
 
 def missing(ids):
@@ -199,20 +196,15 @@ def number_by_table(ids):
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     if not are_close(low, high, len(ids)):
         return None
-    ranks, known = rank_present(used_rows(ids, high - low + 1, low), low)
-    return take_values(ranks, ids, low), known
+    present = np.zeros(high - low + 1, np.bool_)
 
-
-def used_rows(rows, count, low=0):
-    """Return a mask (count,) of the row numbers low, low + 1, ... that occur in rows (n,)."""
-    present = np.zeros(count, np.bool_)
-
-    def mark(start):
-        places = np.subtract(rows[start : start + PIECE], low, dtype=np.int64)
+    def mark(part):
+        places = np.subtract(part, low, dtype=np.int64)
         present[places[~present[places]]] = True  # writing again would take the memory from the other threads
 
-    parallel_map(mark, range(0, len(rows), PIECE))
-    return present
+    parallel_map(mark, parts)
+    ranks, known = rank_present(present, low)
+    return take_values(ranks, ids, low), known
 
 
 def take_values(values, places, low=0):

@@ -84,7 +84,9 @@ class Table:
         self._raw, self.commas = decimal_commas(clean if clean.endswith(b"\n") else clean + b"\n", sep)
         rows = self._first_rows()
         self._head, self.first, self.second = rows, rows[0][1], rows[1][1] if len(rows) > 1 else [""]
-        self._begin, self._body = 0, _end_of_line(self._raw, rows[0][0] if len(rows) < 2 else rows[1][0] - 1)
+        above = rows[0][0] if len(rows) < 2 else rows[1][0] - 1  # lines above the second row
+        ends = re.finditer(b"\n", self._raw)
+        self._begin, self._body = 0, next(itertools.islice(ends, above - 1, None)).end()
         if len(rows) > 1 and len(self.first) > 2 and len(self.second) == 1:
             raise self._wrong_fields(rows[1][0], self.second, len(self.first))
 
@@ -312,11 +314,6 @@ def _warn_of_comments(raw, separator, path):
             f"{quote(decode(alike[0]))}. If they are rows, quote their first field.",
             stacklevel=5,
         )
-
-
-def _end_of_line(raw, number):
-    """Return the offset behind a line of a text (bytes)."""
-    return next(itertools.islice(re.finditer(b"\n", raw), number - 1, None)).end()
 
 
 def _is_number(word):

@@ -37,7 +37,11 @@ def check_finite(name, array, most=np.inf):
 
     most: largest allowed absolute value.
     """
-    place = first_wrong(non_finite_mask if most == np.inf else lambda block: _larger_mask(block, most), array)
+
+    def larger_mask(block):
+        return None if block.min() >= -most and block.max() <= most else ~(abs(block) <= most)
+
+    place = first_wrong(non_finite_mask if most == np.inf else larger_mask, array)
     if place is not None:
         bound = "" if most == np.inf else f" of at most {most:g} in size"
         raise DataError(f"{name}{list(place)} is {array[place]}; all of it must be finite numbers{bound}.")
@@ -46,10 +50,6 @@ def check_finite(name, array, most=np.inf):
 def non_finite_mask(block):
     """Return a mask of non-finite entries, or None; for `first_wrong`."""
     return None if -np.inf < block.min() and block.max() < np.inf else ~np.isfinite(block)  # NaN is neither
-
-
-def _larger_mask(block, most):
-    return None if block.min() >= -most and block.max() <= most else ~(abs(block) <= most)
 
 
 def check_range(name, array, low, high):

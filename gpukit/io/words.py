@@ -184,11 +184,15 @@ def quote(word):
     return repr(word[:SHOWN])
 
 
+def first_repeated(words):
+    """Return the first word that occurs a second time, or None."""
+    seen = set()
+    return next((word for word in words if word in seen or seen.add(word)), None)
+
+
 def refuse_repeated(words, what):
     """Raise DataError for the first repeated word; what: its name."""
-    seen = set()
-    twice = next((word for word in words if word in seen or seen.add(word)), None)
-    if twice is not None:
+    if (twice := first_repeated(words)) is not None:
         raise DataError(f"{what} {quote(twice)} twice; each label is of one vertex.")
 
 
@@ -225,7 +229,7 @@ def cut_blank_end(raw, sep, name):
     Their number is noted. sep: the field separator, ' ' for any blanks; name: the file's name.
     """
     end = content_end(raw, sep)
-    note_blank(name, _count_lines(raw[end:]))
+    note_blank(name, raw[end:])
     return raw[:end]
 
 
@@ -243,16 +247,12 @@ def strip_blank_end(blocks, sep, name):
         whole, end = (np.concatenate((rest, block)), len(rest) + end) if len(rest) else (block, end)
         rest = whole[end:].copy()
         yield whole[:end]
-    note_blank(name, _count_lines(rest.tobytes()))
+    note_blank(name, rest.tobytes())
 
 
-def _count_lines(raw):
-    """Return the number of lines of a text (bytes), unended ones included."""
-    return raw.count(b"\n") + (not raw.endswith(b"\n") and bool(raw))
-
-
-def note_blank(name, count):
-    """Report the number of blank lines left out."""
+def note_blank(name, raw):
+    """Report the number of blank lines (bytes) left out, an unended one included."""
+    count = raw.count(b"\n") + (not raw.endswith(b"\n") and bool(raw))
     if count:
         lines = "1 empty line" if count == 1 else f"{count:,} empty lines"
         notes.add(name, f"{lines} at the end of the file left out", empty_lines=count)

@@ -16,7 +16,7 @@ from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.neighbors import plan
 from gpukit.neighbors.plan import HASHES, SEARCHES, Settings, columns_of
-from gpukit.ratings.convert import ratings_of
+from gpukit.ratings.adopt import ratings_of
 from gpukit.timing import COMPILING, Clock, compile_seconds
 
 if TYPE_CHECKING:

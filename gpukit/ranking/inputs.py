@@ -13,13 +13,12 @@ from gpukit.base.arrays import (
     labels,
     to_ordered_floats,
 )
-from gpukit.documents.convert import (
+from gpukit.documents.adopt import (
     as_documents,
     as_features,
     check_finite,
     check_grouping,
     check_names,
-    feature_names,
     given_names,
     group_offsets,
     group_rows,
@@ -27,7 +26,7 @@ from gpukit.documents.convert import (
 )
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
-from gpukit.io.arrays import as_frame, is_frame
+from gpukit.io.arrays import as_frame
 from gpukit.io.ids import check_exact, missing
 
 
@@ -282,7 +281,6 @@ def features(X):
     """
     if isinstance(X, Documents):
         return X.X, X.names
-    X = X if is_frame(X) else as_frame(X)
-    names, X = feature_names(X), as_features(X)
+    X, names = as_features(as_frame(X))
     check_finite(X, names)
     return X, names

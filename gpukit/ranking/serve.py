@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.base.arrays import align_rows
-from gpukit.documents.convert import given_names
+from gpukit.documents.adopt import given_names
 from gpukit.documents.table import Documents
 from gpukit.documents.tables import places_of, take_columns
 from gpukit.errors import DataError

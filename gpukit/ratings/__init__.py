@@ -5,7 +5,7 @@
 | file                   | contents                                                                    |
 |------------------------|-----------------------------------------------------------------------------|
 | table.py, check.py     | `Ratings` (triples, id maps; split, csr, csc, take, scale), its checks; clicks |
-| convert.py             | `as_ratings`: matrices, data frames, arrays; pairs with ratings and weights |
+| adopt.py               | `as_ratings`: matrices, data frames, arrays; pairs with ratings and weights |
 | read.py                | `read_ratings`, `read_pairs`, `read_titles`: files, on one rank or on all   |
 | parts.py, read_parts.py| `RatingsPart`: each rank has the ratings of some users, and reads a share   |
 | formats.py             | detect a file's format by its first bytes, and the roles of its columns     |
@@ -22,7 +22,7 @@ from gpukit._lazy import on_demand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gpukit.ratings.convert import as_ratings as as_ratings
+    from gpukit.ratings.adopt import as_ratings as as_ratings
     from gpukit.ratings.copies import write_ratings as write_ratings
     from gpukit.ratings.read import read_pairs as read_pairs
     from gpukit.ratings.read import read_ratings as read_ratings
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Ratings": "table",
-    "as_ratings": "convert",
+    "as_ratings": "adopt",
     "read_ratings": "read",
     "read_pairs": "read",
     "write_ratings": "copies",

@@ -25,14 +25,15 @@ DTYPES = {
 ONE = {"users": "user", "items": "item"}
 
 
-def validate_ratings(ratings):
+def validate_ratings(ratings, is_numbered=False):
     """Return ratings, or raise DataError for an invalid table.
 
     Checked once: dtypes, lengths, row numbers, one unique id per row, finite ratings, weights and counts >= 0. Repeated
-    pairs are checked in repeats.validate.
+    pairs are checked in repeats.validate. is_numbered: rows and ids were made of the input, so that only numbers need a
+    check.
     """
     if ratings._state < SOUND:
-        wrong = fault(ratings)
+        wrong = _bad_numbers(ratings, {}) if is_numbered else fault(ratings)
         if wrong:
             raise DataError(wrong)
         set_state(ratings, SOUND)
@@ -44,7 +45,8 @@ def fault(ratings, bounds=None):
 
     bounds: {name: (low, high)} of columns with known ranges, as from arrayfile.read.
     """
-    return misshapen(ratings) or _bad_ids(ratings) or _bad_entry(ratings, bounds or {})
+    bounds = bounds or {}
+    return misshapen(ratings) or _bad_ids(ratings) or _bad_rows(ratings, bounds) or _bad_numbers(ratings, bounds)
 
 
 def misshapen(ratings):
@@ -72,7 +74,7 @@ def _bad_ids(ratings):
     return None
 
 
-def _bad_entry(ratings, bounds):
+def _bad_rows(ratings, bounds):
     for name, size in zip(("users", "items"), ratings.shape):
         low, high = bounds.get(name, (-1, -1))
         place = None if 0 <= low and high < size else trust.first_outside(getattr(ratings, name), 0, size)
@@ -80,6 +82,10 @@ def _bad_entry(ratings, bounds):
             row = getattr(ratings, name)[place]
             what = f"beyond the {size:,} {name}, 0 to {size - 1:,}"
             return f"Rating number {place[0] + 1:,} has {ONE[name]} row {row}, {what}."
+    return None
+
+
+def _bad_numbers(ratings, bounds):
     low, high = bounds.get("values", (np.nan, np.nan))
     known = -np.inf < low and high < np.inf
     if not known and trust.first_wrong(trust.non_finite_mask, ratings.values) is not None:

@@ -330,24 +330,21 @@ class RatingsBuilder:
         """Return all ratings read, and empty the builder."""
         if not len(self):
             raise DataError(f"{name} holds no ratings.")
+        if self.shape and len(self) != self.shape[2]:
+            raise DataError(
+                f"{name} declares {self.shape[2]:,} ratings and holds {len(self):,}: it is cut short or put "
+                "together wrongly."
+            )
         if self.shape:
-            self._check_declared(name)
+            check_declared(name, self.shape[:2], len(self))
         declared = [(size, name) for size in self.shape[:2]] if self.shape else (None, None)
         users, user_ids = self.users.rows("user", declared[0])
         items, item_ids = self.items.rows("item", declared[1])
         if any(chunk.dtype == np.float32 for chunk in self.chunks["counts"]):
             self.chunks["counts"] = [chunk.astype(np.float32) for chunk in self.chunks["counts"]]
         columns = {column: concatenate(chunks) for column, chunks in self.chunks.items() if chunks}
-        return validate_ratings(Ratings(users, items, **columns, user_ids=user_ids, item_ids=item_ids))
-
-    def _check_declared(self, name):
-        count = len(self)
-        if count != self.shape[2]:
-            raise DataError(
-                f"{name} declares {self.shape[2]:,} ratings and holds {count:,}: it is cut short or put "
-                "together wrongly."
-            )
-        check_declared(name, self.shape[:2], count)
+        ratings = Ratings(users, items, **columns, user_ids=user_ids, item_ids=item_ids)
+        return validate_ratings(ratings, is_numbered=True)
 
 
 def read_parquet(source, request, builder, groups=None):

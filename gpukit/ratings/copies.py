@@ -21,8 +21,8 @@ from gpukit.io import archives, sinks, sources, trust
 from gpukit.io.records import check_ids
 from gpukit.parallel import ALONE
 from gpukit.ratings import check, repeats
+from gpukit.ratings.adopt import as_values, ratings_of_matrix
 from gpukit.ratings.check import are_pairs
-from gpukit.ratings.convert import as_values, ratings_of_matrix
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, set_state
 
 if TYPE_CHECKING:

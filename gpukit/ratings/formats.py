@@ -118,7 +118,8 @@ def columns_of(names, request, what, is_header=False):
     without ratings are clicks: a weight serves as their count if there is no count.
     """
     need, known = request.need_rating, find_columns(names)
-    is_known = has_ids(known) and (not need or "values" in known or _are_pairs(names))
+    are_clicks = all(normalize_name(name) in USER | ITEM | TIME | WEIGHT | COUNT for name in names)
+    is_known = has_ids(known) and (not need or "values" in known or are_clicks)
     is_header = is_header or is_known
     if request.columns is not None:
         places = _parse_columns(request.columns, need)
@@ -151,11 +152,6 @@ def _roles_read(places, request):
     """Return the roles of {role: position} whose content counts: times that only order repeated pairs do not."""
     roles = [*IDS, "values" if "values" in places else "counts"] if request.need_rating else [*IDS]
     return roles if request.times in OPTIONAL_TIMES else [*roles, "times"]
-
-
-def _are_pairs(names):
-    """Return True if a header names at most users, items, times, weights and counts."""
-    return all(normalize_name(name) in USER | ITEM | TIME | WEIGHT | COUNT for name in names)
 
 
 def heads(words, places):
@@ -536,7 +532,9 @@ def _separator(line, format):
     sep = separator_of([line.strip()], SEPARATORS) or ","
     if _is_rated(line, sep):
         return sep
-    if sep == "," and commas_are_decimal(line) and _rated_in_blanks(line):
+    words = line.split()
+    is_rated = len(words) > 2 and with_point(words[2]) is not None and all(map(is_number, words[3:]))
+    if sep == "," and commas_are_decimal(line) and is_rated:  # between blanks: 1 2 3,5
         return " "
     return next((mark for mark in (",", ";", "|") if _is_rated(line, mark)), sep)
 
@@ -545,12 +543,6 @@ def _is_rated(line, sep):
     """Return True if word three of at most four is a number."""
     words = split(line, sep)
     return len(TRIPLE) <= len(words) <= MOST_UNNAMED and _is_rating(words[2])
-
-
-def _rated_in_blanks(line):
-    """Return True if word three has a decimal comma before numbers."""
-    words = line.split()
-    return len(words) > 2 and with_point(words[2]) is not None and all(map(is_number, words[3:]))
 
 
 def split(line, sep):

@@ -96,7 +96,7 @@ def read_ratings(
         with notes.mute():
             result = without_repeats(_read(again, replace(request, times=MAYBE)), duplicates)
     note_merged(result, _name_of(path), rule)
-    return result if times or result.times is None else without_times(result)
+    return result if times else without_times(result)
 
 
 def note_merged(ratings, name, rule):

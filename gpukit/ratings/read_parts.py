@@ -23,9 +23,8 @@ from gpukit.io.delimited import NEWLINE, QUOTE
 from gpukit.io.ids import take_values
 from gpukit.parallel.current_team import check_same, check_same_files
 from gpukit.ratings import formats
-from gpukit.ratings.check import validate_ratings
+from gpukit.ratings.adopt import adopt
 from gpukit.ratings.chunk_reader import RatingsBuilder, concatenate, read_parquet
-from gpukit.ratings.convert import convert_with_repeats
 from gpukit.ratings.copies import read_gkr
 from gpukit.ratings.formats import IDS, MAYBE, TRIPLE
 from gpukit.ratings.orders.compressed import count_each, pack_pairs, sort_pairs
@@ -213,7 +212,7 @@ def part_of_frames(frames, team):
 def read_frame(number, frame):
     """Return the Ratings of a partition; their counts are its number."""
     try:
-        table = validate_ratings(convert_with_repeats(frame, times=MAYBE))
+        table = adopt(frame)
     except DataError as error:
         raise DataError(f"Partition {number:,} of the Dask DataFrame: {error}") from error
     return table.with_columns(**table.columns(), counts=np.full(len(table), number, np.int32))

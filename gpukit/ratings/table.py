@@ -252,5 +252,7 @@ def set_state(ratings, state, n_merged=0):
 
 def without_times(ratings):
     """Return Ratings without times, in the same state."""
+    if ratings.times is None:
+        return ratings
     columns = {name: column for name, column in ratings.columns().items() if name != "times"}
     return set_state(ratings.with_columns(**columns), ratings._state, ratings.merged)

@@ -7,7 +7,7 @@ import scipy.sparse
 from gpukit import GraphImputer
 from gpukit.errors import DataError
 from gpukit.graphs import GraphTensor, as_graph_tensor, write_graph
-from gpukit.graphs.convert import validate_tensor
+from gpukit.graphs.adopt import validate_tensor
 
 RING = scipy.sparse.csr_array(np.roll(np.eye(5), 1, 0) + np.roll(np.eye(5), -1, 0))
 TENSOR = np.arange(30.0).reshape(5, 2, 3)

@@ -11,6 +11,7 @@ from base.inputs import Cupy, OnDevice
 from gpukit import GraphImputer
 from gpukit.errors import DataError
 from gpukit.graphs import as_graph_tensor
+from gpukit.imputation import inputs
 from imputation.inputs import problem, with_nan
 
 pytestmark = pytest.mark.filterwarnings("ignore:the spectral slices ended with mean rank")
@@ -132,3 +133,17 @@ def test_zeros_of_a_night_are_readings():
     values[0, 7] = np.nan
     model = GraphImputer(method="interpolation", device="cpu").fit(np.ones((4, 4)), values)
     assert not any("missing-value" in note for note in model.notes_)
+
+
+def test_a_graph_is_converted_once(case, monkeypatch):
+    calls, convert, tensor = [], inputs.as_adjacency, with_nan(case.truth, case.mask)
+    monkeypatch.setattr(inputs, "as_adjacency", lambda *arguments: calls.append(arguments) or convert(*arguments))
+    taken = inputs.take_fit_inputs(case.A, tensor)
+    assert len(calls) == 1 and (taken.adjacency != convert(case.A)).nnz == 0
+    taken = inputs.take_fit_inputs(pandas.DataFrame(tensor.T))
+    assert len(calls) == 1 and (taken.adjacency != convert(taken.adjacency)).nnz == 0
+
+
+def test_the_last_vertices_of_a_list_of_edges_may_have_none():
+    taken = inputs.take_fit_inputs(np.array([[0, 1], [1, 2], [0, 2]]), np.arange(20.0).reshape(5, 4))
+    assert taken.adjacency.shape == (5, 5) and taken.adjacency.nnz == 6

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from gpukit.documents.convert import group_offsets, group_rows
+from gpukit.documents.adopt import group_offsets, group_rows
 from gpukit.errors import DataError
 from gpukit.ranking import cpu, problem
 from gpukit.ranking.pair_sums import LevelTreeSums

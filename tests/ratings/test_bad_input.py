@@ -7,7 +7,7 @@ import pytest
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.ratings import as_ratings, read_pairs, read_ratings, read_titles, write_ratings
-from gpukit.ratings.convert import pairs_of
+from gpukit.ratings.adopt import pairs_of
 
 GOOD = "".join(f"{row % 7},{row},3\n" for row in range(500))
 

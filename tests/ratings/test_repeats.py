@@ -10,7 +10,7 @@ import pytest
 
 from gpukit.io import notes, sources
 from gpukit.ratings import Ratings, as_ratings, read_ratings, repeats
-from gpukit.ratings.convert import ratings_of
+from gpukit.ratings.adopt import ratings_of
 
 ROWS = [("1", "7", 5, 300), ("2", "7", 1, 50), ("1", "7", 2, 100), ("1", "8", 3, 10), ("1", "7", 4, 200)]
 BEST = {(1, 7): 5, (2, 7): 1, (1, 8): 3}  # the later rating of each pair

@@ -17,8 +17,8 @@ from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.online.inputs import bounds_of
 from gpukit.factorization.serve import MOST_ANSWERS, known_rows
 from gpukit.io.ids import rows_of
+from gpukit.ratings.adopt import adopt, merge_repeats, normalize_weights, ratings_of, replace_weights
 from gpukit.ratings.check import ratings_below
-from gpukit.ratings.convert import merge_repeats, normalize_weights, ratings_of, replace_weights, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -283,7 +283,7 @@ class Answering(Recommending):
         """Return the RMSE whose squared errors have weights; arguments as score."""
         if self.feedback_ == "implicit":
             raise ParameterError("sample_weight weighs errors of ratings, and lists of clicks have none: leave it out.")
-        weighted = normalize_weights(replace_weights(table_of(X, y), sample_weight, X, y))
+        weighted = normalize_weights(replace_weights(adopt(X, y), sample_weight, X, y))
         ratings = merge_repeats(weighted, X, stacklevel=3)
         errors = self.predict(ratings, unknown="baseline").astype(np.float64) - ratings.values
         return float(np.sqrt(np.average(errors**2, weights=ratings.weights)))

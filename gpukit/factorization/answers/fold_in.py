@@ -28,8 +28,8 @@ from gpukit.factorization.solvers.ials import fold_in, gram_of
 from gpukit.factorization.solvers.squares import solve_symmetric
 from gpukit.factorization.twins import row_products
 from gpukit.io.ids import check_types, rows_of
+from gpukit.ratings.adopt import adopt, as_values, merge_repeats
 from gpukit.ratings.check import are_pairs, check_range
-from gpukit.ratings.convert import as_values, merge_repeats, table_of
 from gpukit.scheduler import by_block
 
 
@@ -249,7 +249,7 @@ def read_user_ratings(X, y, duplicates, bounds):
     elif y is None and (items := clicked_items(X)) is not None:
         check_types(items, "item")
         X = np.zeros(len(items), np.int64), np.asarray(items)
-    ratings = table_of(X, y)
+    ratings = adopt(X, y)
     if not are_pairs(ratings):
         check_range(ratings.values, bounds, lambda row: locate(ratings, row))
     ratings = merge_repeats(ratings, X, duplicates, timed=False, stacklevel=3)

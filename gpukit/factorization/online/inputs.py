@@ -15,8 +15,8 @@ from gpukit.factorization.solvers import solver_defaults
 from gpukit.io import trust
 from gpukit.io.ids import rows_of
 from gpukit.ratings import repeats
+from gpukit.ratings.adopt import adopt, merge_repeats, normalize_weights
 from gpukit.ratings.check import SOUND, are_pairs, check_range, misshapen, ratings_below
-from gpukit.ratings.convert import merge_repeats, normalize_weights, table_of
 from gpukit.ratings.table import Ratings
 
 
@@ -48,7 +48,7 @@ def read_batch(X, y, options, model):
     low: those below positive_from, which are not learned, or None.
     options: Options. Raises DataError, ParameterError.
     """
-    ratings = table_of(X, y)
+    ratings = adopt(X, y)
     if not (options.widen_scale or are_pairs(ratings)):
         check_range(ratings.values, bounds_of(model), lambda row: locate(ratings, row))
     ratings = require_unweighted(merge_repeats(ratings, X, options.duplicates, timed=False, stacklevel=4))
@@ -66,7 +66,7 @@ def read_unchecked(X, y, known, scale):
     """
     if y is None and isinstance(X, Ratings) and X.weights is None and len(X) and is_well_formed(X, known):
         return check_ratings(X, scale)
-    return check_ratings(require_unweighted(table_of(X, y)), scale)
+    return check_ratings(require_unweighted(adopt(X, y)), scale)
 
 
 def is_well_formed(ratings, known):

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.graphs.convert import reduce_mask
+from gpukit.graphs.adopt import reduce_mask
 from gpukit.imputation.constants import (
     FEWEST_OBSERVED,
     FINALISTS,

@@ -14,7 +14,7 @@ from gpukit.factorization.arrays import Scale
 from gpukit.factorization.online import inputs
 from gpukit.factorization.online.inputs import IdLookup
 from gpukit.ratings import Ratings
-from gpukit.ratings.convert import table_of
+from gpukit.ratings.adopt import adopt
 
 
 def plain(users, items, user_ids, item_ids):
@@ -52,7 +52,7 @@ WRONG = {
 def read(ratings):
     """Return the NewRatings; of Ratings with a row out of range after all checks."""
     batch = inputs.in_rows(inputs.read_unchecked(ratings, None, KNOWN_IDS, SCALE), KNOWN_IDS, STEPS)
-    return batch or inputs.in_rows(table_of(ratings), KNOWN_IDS, STEPS)
+    return batch or inputs.in_rows(adopt(ratings), KNOWN_IDS, STEPS)
 
 
 @pytest.mark.parametrize("name", [*AS_THEY_ARE, *NOT])

@@ -13,7 +13,7 @@ from gpukit.factorization.online import device_state as merge
 from gpukit.factorization.online import inputs
 from gpukit.factorization.online.device_state import DeviceRatings, restore_values
 from gpukit.ratings import Ratings
-from gpukit.ratings.convert import table_of
+from gpukit.ratings.adopt import adopt
 
 STEPS = common_steps("cpu", "gpukit.factorization.online")
 
@@ -32,7 +32,7 @@ def triples(ratings):
 def changed(fitted, new, duplicates="last", **more):
     """Return (DeviceRatings, NewRatings, Changes) of new ratings."""
     ratings = DeviceRatings(fitted._rated, fitted._scale, len(fitted.item_ids_), cpu())
-    batch = inputs.in_rows(table_of(new), (fitted.user_ids_, fitted.item_ids_), ratings.steps)
+    batch = inputs.in_rows(adopt(new), (fitted.user_ids_, fitted.item_ids_), ratings.steps)
     return ratings, batch, merge.find_changes(batch, merge.sort_batch(batch, ratings), ratings, duplicates, **more)
 
 

@@ -17,7 +17,7 @@ def samples(name):
     def make():
         from gpukit.factorization.model import saving
         from gpukit.factorization.settings import Choice
-        from gpukit.ratings.convert import normalize_weights
+        from gpukit.ratings.adopt import normalize_weights
 
         model = copy.deepcopy(models.fitted(name))
         sizes = {"n_factors": model.user_factors_.shape[1], "n_neighbors": model.neighbors_.shape[1]}

@@ -11,8 +11,8 @@ from gpukit.base import arrays
 from gpukit.device import Device, cpu
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
+from gpukit.ratings.adopt import ratings_of
 from gpukit.ratings.check import are_clicks
-from gpukit.ratings.convert import ratings_of
 from gpukit.ratings.orders import kernels, order, resident, twins
 from gpukit.ratings.orders.resident import ResidentRatings, SentRatings, ratings_where
 

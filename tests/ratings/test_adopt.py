@@ -9,8 +9,9 @@ import pytest
 import scipy.sparse
 
 from gpukit.errors import DataError
-from gpukit.ratings import Ratings, as_ratings, check, read_ratings, repeats
-from gpukit.ratings.convert import pairs_of, ratings_of, replace_weights
+from gpukit.parallel import ALONE
+from gpukit.ratings import Ratings, as_ratings, check, parts, read_ratings, repeats
+from gpukit.ratings.adopt import pairs_of, ratings_of, replace_weights
 from gpukit.ratings.table import DISTINCT, SOUND, UNCHECKED
 
 FRAME = pandas.DataFrame({"userId": [9, 2, 9], "movieId": ["b", "a", "a"], "stars": [4, 0, 2.5]})
@@ -443,3 +444,41 @@ def test_a_list_of_text_with_a_missing_id():
     """numpy would make it the id 'nan'."""
     with pytest.raises(DataError, match="Row 2 has no user id"):
         as_ratings((["a", float("nan"), "b"], ["x", "y", "x"], [1.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize("values", [[4.0, np.nan, 3.0], [4.0, 2.0, np.inf]])
+@pytest.mark.parametrize("form", ["columns", "pairs", "frame", "sparse", "dense"])
+def test_numbers_of_every_form_are_checked(form, values):
+    users, items, row = np.array([0, 1, 1]), np.array([1, 0, 1]), int(np.argmin(np.isfinite(values)))
+    matrix = np.full((2, 4), np.nan)
+    matrix[users, items + 2] = values
+    frame = pandas.DataFrame({"user": users, "item": items, "rating": values})
+    data = {
+        "columns": ((users, items, values),),
+        "pairs": ((users, items), values),
+        "frame": (frame,),
+        "sparse": (scipy.sparse.coo_array((values, (users, items))),),
+        "dense": (matrix,),
+    }[form]
+    if np.isnan(values).any() and form == "dense":
+        assert len(ratings_of(*data)) == 2  # NaN: not rated
+        return
+    message = rf"Rating number \d is {values[row]}, not a finite number"
+    message = f"Row {row + 1} has no rating" if np.isnan(values).any() and form == "frame" else message
+    with pytest.raises(DataError, match=message):
+        ratings_of(*data)
+
+
+def test_rows_and_ids_that_were_numbered_here_are_not_checked_again(monkeypatch):
+    monkeypatch.setattr(check, "_bad_ids", lambda ratings: "checked again")
+    for data in (FRAME, ([9, 2], ["b", "a"], [4, 1]), np.array([[np.nan, 2.5, 1.0, 2.0, 3.0]] * 2)):
+        assert as_ratings(data)._state == DISTINCT
+    with pytest.raises(DataError, match="checked again"):
+        as_ratings(by_hand())
+
+
+def test_parts_are_refused():
+    part = parts.RatingsPart(by_hand(), ALONE, 3, (1.0, 3.0))
+    for read in (as_ratings, ratings_of):
+        with pytest.raises(DataError, match="Ratings in parts are for fit"):
+            read(part)

@@ -8,6 +8,7 @@ import scipy.sparse
 
 from gpukit.documents import Documents, as_documents, take_queries
 from gpukit.errors import DataError
+from gpukit.io import trust
 
 X = np.arange(12.0).reshape(6, 2)
 Y = [2, 0, 1, 1, 0, 3]
@@ -100,6 +101,8 @@ REFUSED = {
     "text array": (dict(X=np.array([["a"]] * 6)), "X must hold numbers"),
     "one axis": (dict(X=X[:, 0]), r"X must be a table.*\(6,\)"),
     "no features": (dict(X=X[:, :0]), r"X must be a table.*\(6, 0\)"),
+    "no documents": (dict(X=X[:0], y=[], qid=[]), r"at least one of each; its shape is \(0, 2\)"),
+    "no groups": (dict(X=X[:0], y=[], qid=None, group=np.zeros(0, int)), "at least one of each"),
     "no y": (dict(y=None), "need a relevance"),
     "short y": (dict(y=[1, 2]), r"6; its shape is \(2,\)"),
     "y NaN": (dict(y=[1, 2, 3, np.nan, 5, 6]), r"y\[3\] is nan"),
@@ -155,3 +158,30 @@ def test_rows_are_matched_by_their_labels():
         assert_documents(found)
     with pytest.raises(DataError, match="labels"):
         as_documents(FRAME[["a", "b"]], y.set_axis(range(6, 12)), qid)
+
+
+def count_calls(monkeypatch, home, name):
+    """Return a list that grows with each call of a module's function."""
+    calls, function = [], getattr(home, name)
+    monkeypatch.setattr(home, name, lambda *arguments: calls.append(arguments) or function(*arguments))
+    return calls
+
+
+def test_sparse_features_are_checked_once(monkeypatch):
+    calls = count_calls(monkeypatch, trust, "check_compressed")
+    as_documents(scipy.sparse.csr_array(X), Y, QID)
+    assert len(calls) == 1
+    as_documents(as_documents(X, Y, QID)._replace(X=scipy.sparse.csr_array(X)))
+    assert len(calls) == 2
+
+
+def test_forged_sparse_features_are_refused():
+    lists = scipy.sparse.lil_array((6, 2))
+    lists.rows[3], lists.data[3] = [2], [1.0]  # a third column
+    forged = scipy.sparse.csr_array(X)
+    forged.indices[4] = 2
+    for matrix in (lists, forged):
+        with pytest.raises(DataError, match=r"X.indices\[\d+\] is 2, beyond 0 to 1"):
+            as_documents(matrix, Y, QID)
+    with pytest.raises(DataError, match=r"X.indices\[4\] is 2, beyond 0 to 1"):
+        as_documents(as_documents(X, Y, QID)._replace(X=forged))

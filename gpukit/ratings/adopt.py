@@ -1,4 +1,15 @@
-"""Convert matrices, data frames and arrays to validated Ratings; pairs for predict, and for fit with y and weights.
+"""Adopt data of any form as Ratings: converted once, validated once. Pairs for predict; y and weights for fit.
+
+    adopt(X, y): the converter of X's form and validate_ratings; then as asked: weights, merge_repeats
+
+| X                                        | converter           |
+|------------------------------------------|---------------------|
+| Ratings, also made by hand               | `_from_ratings`     |
+| pairs of ids, with y                     | `_from_pairs`       |
+| sparse matrix, users x items             | `_from_sparse`      |
+| DataFrame                                | `_from_frame`       |
+| (users, items, values) or (users, items) | `_from_columns`     |
+| array, users x items                     | `_from_dense`       |
 
 A rating of weight w is learned as if it came w times: its step and its part of every mean are multiplied by w. Weights
 are relative: they are divided by their mean, so that rates and damping keep their meaning. Ratings of weight 0 are
@@ -8,7 +19,6 @@ excluded.
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -21,7 +31,7 @@ from gpukit.io.ids import check_types, factorize
 from gpukit.io.times import as_seconds
 from gpukit.ratings import formats
 from gpukit.ratings.check import ONE, are_clicks, misshapen, validate_ratings, with_values
-from gpukit.ratings.formats import IDS, MAYBE, Request, find_columns, has_ids
+from gpukit.ratings.formats import IDS, MAYBE, NUMBERS, WORDS, Request, find_columns, has_ids
 from gpukit.ratings.parts import RatingsPart
 from gpukit.ratings.repeats import merged_line, validate, without_repeats
 from gpukit.ratings.table import Ratings, as_counts, without_times
@@ -67,34 +77,55 @@ def as_ratings(
     Raises DataError for other types; for missing, NaN or infinite ratings; for repeated pairs without times; and for a
     dense array of two to four columns (or rows) whose first two hold only whole numbers.
     """
-    data = as_frame(data)
-    ratings = validate(convert_with_repeats(data, columns, times or formats.MAYBE), repeats)
-    return without_times(ratings) if is_frame(data) and not times and ratings.times is not None else ratings
+    _refuse_part(data)
+    ratings = validate(adopt(data, columns=columns, times=times or MAYBE), repeats)
+    return ratings if times or isinstance(data, Ratings) else without_times(ratings)
 
 
-def convert_with_repeats(data, columns=None, times=False):
-    """Convert data as as_ratings does, but keep repeated pairs.
+def ratings_of(X, y=None, repeats=True):
+    """Return the Ratings of X and y for fit and score.
 
-    times: also formats.MAYBE.
+    X: input of as_ratings (Ratings, users x items, a DataFrame of triples); or, with ratings y (n,), pairs as in
+    pairs_of. Pandas' X and y are matched by their labels. If X is a matrix of users x items, y is ignored, as
+    scikit-learn's pipelines expect. Masked entries are not rated. Of a repeated pair the later rating is kept if a
+    DataFrame or Ratings have times, with a UserWarning of their number. repeats: as in as_ratings. Raises DataError.
     """
-    if isinstance(data, Ratings):
-        return validate_ratings(_normalize(data))
-    if is_partitioned(data):
+    _refuse_part(X)
+    return validate(merge_repeats(adopt(X, y), X, stacklevel=3), repeats)
+
+
+def _refuse_part(X):
+    if isinstance(X, RatingsPart):
+        raise DataError("Ratings in parts are for fit. Pass those of this rank, which are its attribute local.")
+
+
+def adopt(X, y=None, columns=None, times=MAYBE):
+    """Return the validated Ratings of X and y, with repeated pairs; a RatingsPart as it is.
+
+    X, y: as in ratings_of; columns, times: of a DataFrame, as in read_ratings, or MAYBE.
+    """
+    if isinstance(X, RatingsPart):
+        return X
+    X = as_frame(X)
+    if y is not None and _is_pairs(X):
+        return _from_pairs(X, y)
+    X = as_frame(X.to_frame()) if hasattr(X, "to_frame") else X
+    if isinstance(X, Ratings):
+        return validate_ratings(_from_ratings(X))
+    if is_partitioned(X):
         raise DataError("A Dask DataFrame is for fit(frame, client=client). Pass frame.compute() elsewhere.")
-    if hasattr(data, "tocoo"):
-        return _from_sparse(data)
-    data = as_frame(data.to_frame() if hasattr(data, "to_frame") else data)
-    if is_frame(data):
-        return _from_frame(data, columns, times)
-    if is_columns(data):
-        return _from_triples(*data)
-    data = as_plain(data)
-    if isinstance(data, (list, tuple)) or hasattr(data, "__array__"):
-        return _from_dense(data)
-    raise DataError(f"Ratings cannot be made from {type(data).__name__}: give {FORMS}.")
+    if hasattr(X, "tocoo"):
+        return _from_sparse(X)
+    if is_frame(X):
+        return _from_frame(X, columns, times)
+    if _is_columns(X):
+        return _from_columns(*X)
+    if isinstance(X := as_plain(X), list | tuple) or hasattr(X, "__array__"):
+        return _from_dense(X)
+    raise DataError(f"Ratings cannot be made from {type(X).__name__}: give {FORMS}.")
 
 
-def is_columns(data):
+def _is_columns(data):
     """Return True for a tuple or list of two or three columns; a list of tuples has a tuple for each rating."""
     if not isinstance(data, list | tuple) or len(data) not in (2, 3):
         return False
@@ -102,8 +133,8 @@ def is_columns(data):
     return not is_rows and all(axes(as_plain(part)) == 1 for part in data)
 
 
-def _normalize(ratings):
-    """Return ratings with a table's dtypes; unchanged if correct."""
+def _from_ratings(ratings):
+    """Return Ratings, perhaps made by hand, with a table's dtypes; unchanged if correct."""
     known = [getattr(getattr(ratings, f"{what}_ids"), "dtype", None) for what in ("user", "item")]
     if ratings._state or misshapen(ratings) is None and not any(getattr(kind, "kind", "") == "T" for kind in known):
         return ratings
@@ -113,12 +144,12 @@ def _normalize(ratings):
     ids = {f"{value}_ids": as_array(getattr(ratings, f"{value}_ids"), f"{value}_ids") for value in ("user", "item")}
     if any(known.ndim != 1 for known in ids.values()):
         raise DataError("Ratings.user_ids and item_ids must be one-dimensional arrays with an id for each row.")
-    users = as_rows(as_plain(ratings.users), len(ids["user_ids"]), "user")
-    items = as_rows(as_plain(ratings.items), len(ids["item_ids"]), "item")
+    users = _as_rows(as_plain(ratings.users), len(ids["user_ids"]), "user")
+    items = _as_rows(as_plain(ratings.items), len(ids["item_ids"]), "item")
     return Ratings(users=users, items=items, **columns, **ids)
 
 
-def as_rows(rows, size, what):
+def _as_rows(rows, size, what):
     """Return row numbers as int32; DataError for values outside [0, size)."""
     rows = as_array(rows, f"{what} rows")
     if rows.dtype.kind not in "iu" or rows.ndim != 1:
@@ -130,27 +161,13 @@ def as_rows(rows, size, what):
     return rows.astype(np.int32)
 
 
-def as_values(values):
-    """Return ratings as float32; DataError for values that are not real numbers, or too large."""
-    values = as_array(values, "the ratings")
-    _check_real(values)
-    try:
-        with np.errstate(over="ignore"):
-            narrow = values.astype(np.float32, copy=False)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"The ratings are not numbers ({error}).") from error
-    if np.isinf(narrow).any() and np.isfinite(wide := values.astype(np.float64))[np.isinf(narrow)].any():
-        large = wide[np.isinf(narrow) & np.isfinite(wide)][0]
-        raise DataError(f"The rating {large:g} is larger than float32 holds. Scale the ratings.")
-    return narrow
-
-
 def _from_sparse(matrix):
     trust.check_sparse("The matrix", matrix)
     coo = matrix.tocoo()
     if len(coo.shape) != 2:
         raise DataError(f"A sparse matrix of users x items has two dimensions; this one has {len(coo.shape)}.")
-    return ratings_of_matrix(as_plain(coo.row), as_plain(coo.col), as_values(as_plain(coo.data)), coo.shape)
+    users, items, values = map(as_plain, (coo.row, coo.col, coo.data))
+    return validate_ratings(ratings_of_matrix(users, items, as_values(values), coo.shape))
 
 
 def _from_dense(array):
@@ -163,7 +180,7 @@ def _from_dense(array):
         raise DataError(f"Dense ratings must be a users x items array (NaN = not rated); got {dense.ndim}-D.")
     _refuse_columns(array)
     users, items = np.nonzero(~np.isnan(dense))
-    return ratings_of_matrix(users, items, dense[users, items], dense.shape)
+    return validate_ratings(ratings_of_matrix(users, items, dense[users, items], dense.shape), is_numbered=True)
 
 
 def _refuse_columns(array):
@@ -182,44 +199,10 @@ def _refuse_columns(array):
             )
 
 
-def _check_real(values):
-    if np.iscomplexobj(values):
-        raise DataError("Complex data not supported: ratings are real numbers. Give the real part, say.")
-    if values.dtype.kind in "mM":
-        raise DataError(f"The ratings are dates or durations ({values.dtype}), not numbers. Convert them first.")
-
-
 def ratings_of_matrix(users, items, values, shape):
     """Return Ratings of a matrix with row numbers as ids."""
     ids = (np.arange(size, dtype=np.int64) for size in shape)
     return Ratings(users.astype(np.int32), items.astype(np.int32), np.asarray(values, dtype=np.float32), *ids)
-
-
-def _from_triples(users, items, values=None):
-    users, items, values = align_rows(users=users, items=items, values=values)
-    users, items = as_plain(users), as_plain(items)
-    check_types(users, "user")
-    check_types(items, "item")
-    if values is None:  # pairs
-        ratings = _from_triples(users, items, np.ones(len(items), np.float32))
-        return replace(ratings, counts=np.ones(len(ratings), np.int32))
-    if isinstance(values, np.ma.MaskedArray):  # masked: not rated
-        seen = ~np.ma.getmaskarray(values)
-        users, items, values = np.asarray(users)[seen], np.asarray(items)[seen], values.compressed()
-    values = as_values(as_plain(values))
-    if not len(users) == len(items) == len(values):
-        raise DataError(
-            f"(users, items, values) have {len(users):,}, {len(items):,} and {len(values):,} entries; a rating "
-            "needs one of each."
-        )
-    return _numbered(users, items, values)
-
-
-def _numbered(users, items, values, times=None):
-    """Return Ratings of ids and values (n,)."""
-    users, user_ids = factorize(users, "user")
-    items, item_ids = factorize(items, "item")
-    return Ratings(users, items, values, user_ids, item_ids, times)
 
 
 def _from_frame(frame, columns, times):
@@ -230,19 +213,17 @@ def _from_frame(frame, columns, times):
     places, is_header = formats.columns_of(list(frame.columns), Request(columns=columns, times=times), "The DataFrame")
     if not is_header and columns is None:
         _check_unnamed(frame, places)
-    out, ids = {}, {}
-    for role in formats.IDS:
-        what = formats.WORDS[role]
-        words = whole_column(frame.iloc[:, places[role]], f"{what} id")
-        check_types(words, what)
-        out[role], ids[f"{what}_ids"] = factorize(words, what)
+    columns = {}
+    for role in IDS:
+        columns[role] = whole_column(frame.iloc[:, places[role]], f"{WORDS[role]} id")
+        check_types(columns[role], WORDS[role])
     if "times" in places:
-        out["times"] = times_of(frame.iloc[:, places["times"]], times == formats.MAYBE)
-    for role in formats.NUMBERS:
+        columns["times"] = _times_of(frame.iloc[:, places["times"]], times == MAYBE)
+    for role in NUMBERS:
         if role in places:
-            numbers = _numbers(frame, places[role], formats.WORDS[role])
-            out[role] = as_counts(numbers) if role == "counts" else as_values(numbers)
-    return Ratings(**with_values(out), **ids)
+            numbers = _numbers(frame, places[role], WORDS[role])
+            columns[role] = as_counts(numbers) if role == "counts" else as_values(numbers)
+    return _numbered(columns.pop("users"), columns.pop("items"), columns)
 
 
 def _check_unnamed(frame, places):
@@ -251,7 +232,7 @@ def _check_unnamed(frame, places):
     places: {role: position}. The index or the columns may be users or items, or a name may contradict its position.
     """
     _refuse_labels(frame)
-    columns = formats.find_columns(frame.columns)
+    columns = find_columns(frame.columns)
     is_numbered = all(isinstance(name, int | np.integer) for name in frame.columns)
     is_pivot = is_numbered and list(frame.columns) != list(range(frame.shape[1]))
     if is_pivot or frame.shape[1] > formats.MOST_UNNAMED or any(places.get(role) != columns[role] for role in columns):
@@ -268,96 +249,56 @@ def _refuse_labels(frame):
         )
 
 
-def times_of(column, lenient):
-    """Return the times (n,) int64 of a pandas Series.
-
-    lenient: invalid times are MISSING, for any content of the column.
-    """
-    return as_seconds(column.to_numpy() if lenient else whole_column(column, "time"), "The DataFrame", lenient)
-
-
-def _numbers(frame, place, what):
-    """Return a column without missing values as (n,) float64."""
-    values = whole_column(frame.iloc[:, place], what)
-    _check_real(values)
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"Column {frame.columns[place]!r} of the DataFrame holds no numbers ({error}).") from error
-
-
-def ratings_of(X, y=None, repeats=True):
-    """Return the Ratings of X and y for fit and score.
-
-    X: input of as_ratings (Ratings, users x items, a DataFrame of triples); or, with ratings y (n,), pairs as in
-    pairs_of. Pandas' X and y are matched by their labels. If X is a matrix of users x items, y is ignored, as
-    scikit-learn's pipelines expect. Masked entries are not rated. Of a repeated pair the later rating is kept if a
-    DataFrame or Ratings have times, with a UserWarning of their number. repeats: as in as_ratings. Raises DataError.
-    """
-    if isinstance(X, RatingsPart):
-        raise DataError("Ratings in parts are for fit. Pass those of this rank, which are its attribute local.")
-    return validate(merge_repeats(table_of(X, y), X, stacklevel=3), repeats)
+def _from_columns(users, items, values=None):
+    """Return Ratings of columns (n,) of ids and ratings; without ratings the pairs are clicks."""
+    users, items, values = align_rows(users=users, items=items, values=values)
+    users, items = as_plain(users), as_plain(items)
+    check_types(users, "user")
+    check_types(items, "item")
+    if isinstance(values, np.ma.MaskedArray):  # masked: not rated
+        seen = ~np.ma.getmaskarray(values)
+        users, items, values = np.asarray(users)[seen], np.asarray(items)[seen], values.compressed()
+    columns = {} if values is None else {"values": as_values(as_plain(values))}
+    n_values = len(columns.get("values", items))
+    if not len(users) == len(items) == n_values:
+        raise DataError(
+            f"(users, items, values) have {len(users):,}, {len(items):,} and {n_values:,} entries; a rating "
+            "needs one of each."
+        )
+    return _numbered(users, items, columns)
 
 
-def table_of(X, y=None):
-    """Return Ratings as ratings_of, with repeated pairs and a DataFrame's times; a RatingsPart as it is."""
-    if isinstance(X, RatingsPart):
-        return X
-    X = as_frame(X if y is None else columns_of_list(X))
-    if y is None or not is_pairs(X):
-        return validate_ratings(convert_with_repeats(X if hasattr(X, "iloc") else as_plain(X), times=MAYBE))
+def _from_pairs(X, y):
+    """Return Ratings of pairs X, see pairs_of, and their ratings y (n,)."""
+    X = _as_tuple(X)
     if isinstance(X, tuple):
         users, items, y = align_rows(users=X[0], items=X[1], y=y)
         X = users, items
     else:
         X, y = align_rows(X=X, y=y)
     users, items = pairs_of(X)
-    values = as_values(y)
-    if values.shape != users.shape:
-        raise DataError(f"y must hold a rating a pair, {len(users):,}; its shape is {values.shape}.")
+    columns = {"values": as_values(y)}
+    if columns["values"].shape != users.shape:
+        raise DataError(f"y must hold a rating a pair, {len(users):,}; its shape is {columns['values'].shape}.")
     place = find_columns(X.columns).get("times") if is_frame(X) else None
-    times = None if place is None else times_of(X.iloc[:, place], True)
-    return validate_ratings(_numbered(users, items, values, times))
+    if place is not None:
+        columns["times"] = _times_of(X.iloc[:, place], True)
+    return _numbered(users, items, columns)
 
 
-def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
-    """Merge repeated pairs of X's Ratings, with a warning.
-
-    Counts of clicks are summed without a warning. timed: merge only if there are times. Times of a DataFrame are used
-    for this and then removed.
-    """
-    if type(ratings) is not Ratings or (timed and ratings.times is None):
-        return ratings
-    result = without_repeats(ratings, rule)
-    if result.merged > ratings.merged and not are_clicks(ratings):
-        warnings.warn(f"{merged_line(result, rule)}.", stacklevel=stacklevel + 1)
-    return result if isinstance(X, Ratings) or result.times is None else without_times(result)
-
-
-def columns_of_list(X):
-    """Return the pairs [users, items] as a tuple, other X unchanged; DataError for two lists of two ids."""
-    if not isinstance(X, list) or len(X) != 2 or not is_columns(X):
-        return X
-    if all(isinstance(part, list) and len(part) == 2 for part in X):
-        raise DataError(
-            f"{X!r:.80} may be two pairs or users and items. Pass a tuple (users, items), or numpy.array(pairs)."
-        )
-    return tuple(X)
-
-
-def is_pairs(X):
+def _is_pairs(X):
     """Return True if X, passed with a y, holds pairs.
 
     Raises DataError for Ratings, three columns and a DataFrame with a rating column.
     """
+    X = _as_tuple(X)
     if hasattr(X, "tocoo"):
         return False
     if isinstance(X, tuple) and len(X) == 2:
         return True
     is_rows = isinstance(X, list) and len(X[:1]) and axes(X[0]) and len(X[0]) == 2
-    if isinstance(X, Ratings) or (is_columns(X) and not is_rows):
+    if isinstance(X, Ratings) or (_is_columns(X) and not is_rows):
         raise DataError("X has ratings, and y is given too: leave one out.")
-    X = as_frame(X)
     if not is_frame(X):
         shape = getattr(X, "shape", None)
         shape = shape if isinstance(shape, tuple) else as_array(X, "X").shape
@@ -374,13 +315,24 @@ def is_pairs(X):
     return True
 
 
+def _as_tuple(X):
+    """Return the pairs [users, items] as a tuple, other X unchanged; DataError for two lists of two ids."""
+    if not isinstance(X, list) or len(X) != 2 or not _is_columns(X):
+        return X
+    if all(isinstance(part, list) and len(part) == 2 for part in X):
+        raise DataError(
+            f"{X!r:.80} may be two pairs or users and items. Pass a tuple (users, items), or numpy.array(pairs)."
+        )
+    return tuple(X)
+
+
 def pairs_of(X):
     """Return ids (users (n,), items (n,)) of pairs.
 
     X: a tuple or list [users, items], an (n, 2) array, or a DataFrame (user and item by name, else its first two
     columns). Raises DataError for other input.
     """
-    X = as_frame(columns_of_list(X))
+    X = as_frame(_as_tuple(X))
     if isinstance(X, tuple) and len(X) == 2:
         check_types(as_plain(X[0]), "user")
         check_types(as_plain(X[1]), "item")
@@ -414,6 +366,68 @@ def _spell_fractions(ids):
     return as_text(ids) if is_fraction else ids
 
 
+def _numbered(users, items, columns):
+    """Return validated Ratings of ids (n,) and {name: column (n,)}; without values the pairs are clicks."""
+    users, user_ids = factorize(users, "user")
+    items, item_ids = factorize(items, "item")
+    columns = with_values({"users": users, "items": items, **columns})
+    return validate_ratings(Ratings(**columns, user_ids=user_ids, item_ids=item_ids), is_numbered=True)
+
+
+def as_values(values):
+    """Return ratings as float32; DataError for values that are not real numbers, or too large."""
+    values = as_array(values, "the ratings")
+    _check_real(values)
+    try:
+        with np.errstate(over="ignore"):
+            narrow = values.astype(np.float32, copy=False)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The ratings are not numbers ({error}).") from error
+    if np.isinf(narrow).any() and np.isfinite(wide := values.astype(np.float64))[np.isinf(narrow)].any():
+        large = wide[np.isinf(narrow) & np.isfinite(wide)][0]
+        raise DataError(f"The rating {large:g} is larger than float32 holds. Scale the ratings.")
+    return narrow
+
+
+def _check_real(values):
+    if np.iscomplexobj(values):
+        raise DataError("Complex data not supported: ratings are real numbers. Give the real part, say.")
+    if values.dtype.kind in "mM":
+        raise DataError(f"The ratings are dates or durations ({values.dtype}), not numbers. Convert them first.")
+
+
+def _times_of(column, lenient):
+    """Return the times (n,) int64 of a pandas Series.
+
+    lenient: invalid times are MISSING, for any content of the column.
+    """
+    return as_seconds(column.to_numpy() if lenient else whole_column(column, "time"), "The DataFrame", lenient)
+
+
+def _numbers(frame, place, what):
+    """Return a column without missing values as (n,) float64."""
+    values = whole_column(frame.iloc[:, place], what)
+    _check_real(values)
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"Column {frame.columns[place]!r} of the DataFrame holds no numbers ({error}).") from error
+
+
+def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
+    """Merge repeated pairs of X's Ratings, with a warning.
+
+    Counts of clicks are summed without a warning. timed: merge only if there are times. Times of a DataFrame are used
+    for this and then removed.
+    """
+    if type(ratings) is not Ratings or (timed and ratings.times is None):
+        return ratings
+    result = without_repeats(ratings, rule)
+    if result.merged > ratings.merged and not are_clicks(ratings):
+        warnings.warn(f"{merged_line(result, rule)}.", stacklevel=stacklevel + 1)
+    return result if isinstance(X, Ratings) else without_times(result)
+
+
 def replace_weights(ratings, given, X, y):
     """Return Ratings with sample weights in place of their own.
 
@@ -422,11 +436,11 @@ def replace_weights(ratings, given, X, y):
     """
     if given is None:
         return ratings
-    rows = X[0] if is_columns(X) else X
-    rows = y if labels(rows) is None and not is_matrix(X, y) else rows
+    is_matrix = _is_matrix(X, y)
+    rows = X[0] if _is_columns(X) else X
+    rows = y if labels(rows) is None and not is_matrix else rows
     weights = as_numbers("sample_weight", align_rows(X=rows, sample_weight=given)[1])
-    a_user = is_matrix(X, y)
-    count, what = (ratings.shape[0], "row of the matrix") if a_user else (len(ratings), "rating")
+    count, what = (ratings.shape[0], "row of the matrix") if is_matrix else (len(ratings), "rating")
     if weights.shape != (count,):
         raise DataError(f"sample_weight must hold a number a {what}, {count:,}; its shape is {weights.shape}.")
     most = np.finfo(np.float32).max
@@ -434,18 +448,16 @@ def replace_weights(ratings, given, X, y):
     if len(wrong):
         raise DataError(f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}; weights are from 0 to {most:.3g}.")
     weights = weights.astype(np.float32)
-    if a_user:
+    if is_matrix:
         weights = weights[ratings.users]
     return ratings.with_columns(**{**ratings.columns(), "weights": weights})
 
 
-def is_matrix(X, y):
-    """Return True if X, with y, is users x items.
-
-    X and y are as in fit.
-    """
-    table = isinstance(X, (Ratings, tuple)) or is_columns(X) or is_frame(as_frame(X))
-    return not (table or (y is not None and is_pairs(X)))
+def _is_matrix(X, y):
+    """Return True if X, with y as in fit, is users x items."""
+    frame = as_frame(X)
+    is_table = isinstance(X, (Ratings, tuple)) or _is_columns(X) or is_frame(frame)
+    return not (is_table or (y is not None and _is_pairs(frame)))
 
 
 def normalize_weights(ratings):

@@ -1,6 +1,7 @@
-"""Convert arrays and data frames to validated Documents.
+"""Adopt arrays, data frames and Documents made by hand as Documents: converted once, validated once.
 
-`validate_documents` validates documents that were made by hand or read from files.
+as_documents: the converter of X's form (`as_features`: sparse, data frame, array), y, queries; then the checks
+validate_documents: the checks of Documents read from files, whose arrays have been converted before
 """
 
 from __future__ import annotations
@@ -53,10 +54,16 @@ def as_documents(
 
     Raises DataError with the position for missing, invalid or infinite values and for sizes that do not agree.
     """
-    if isinstance(X, Documents):
-        return validate_documents(_normalize(X))
+    is_made = isinstance(X, Documents)
+    documents = _normalize(X) if is_made else _from_columns(X, y, qid, group, weights, comments)
+    _check_shape(documents.X, least=1)
+    return _check_columns(documents)
+
+
+def _from_columns(X, y, qid, group, weights, comments):
+    """Return the Documents of the arguments of as_documents, each query's documents adjacent."""
     X, y, qid = align_rows(X=as_frame(X), y=y, qid=qid)
-    names, matrix = feature_names(X), as_features(X)
+    matrix, names = as_features(X)
     y = relevance(whole_column(y, "relevance") if hasattr(y, "isna") else y, matrix.shape[0])
     order, offsets, qids = _queries(qid, group, matrix.shape[0])
     comments, weights, _ = _convert_optional(comments, weights, None)
@@ -66,13 +73,7 @@ def as_documents(
         if weights is not None and weights.shape == y.shape != qids.shape:
             weights = weights[order]
         matrix, y, comments = matrix[order], y[order], None if comments is None else comments[order]
-    return validate_documents(Documents(matrix, y, offsets, qids, comments, weights, names))
-
-
-def feature_names(X):
-    """Return a DataFrame's column names (n,) as text; None for other objects."""
-    columns = list(X.columns) if is_frame(X) else []
-    return np.array([str(name) for name in columns]) if columns else None
+    return Documents(matrix, y, offsets, qids, comments, weights, names)
 
 
 def given_names(names):
@@ -83,7 +84,7 @@ def given_names(names):
 def _normalize(documents):
     """Return documents with a table's dtypes; unchanged if correct."""
     X, y, offsets, qids, comments, weights, names = documents
-    X, y = as_features(X), as_labels("y", y)
+    (X, _), y = as_features(X), as_labels("y", y)
     offsets, qids = as_array(offsets, "offsets"), as_array(qids, "qids")
     if offsets.dtype.kind in "iu":
         offsets = offsets.astype(np.int64, copy=False)
@@ -99,23 +100,26 @@ def _convert_optional(comments, weights, names):
 
 
 def as_features(X):
-    """Return X as C-contiguous float32 or float64, or CSR of these."""
+    """Return (X as C-contiguous float32 or float64, or CSR of these; names of a DataFrame's columns (n,) or None).
+
+    Checked but for finite values.
+    """
+    names = list(map(str, X.columns)) if is_frame(X) else []
     if hasattr(X, "tocsr"):
-        X = sparse_rows(X)
-    elif is_frame(X):
-        X = _from_frame(X)
+        X = _from_sparse(X)
     else:
-        X = as_numbers("X", X)
-    if not hasattr(X, "indptr"):
+        X = _from_frame(X) if is_frame(X) else as_numbers("X", X)
         X = np.ascontiguousarray(X, X.dtype if X.dtype == np.float32 else np.float64)
-    _check_features(X, least=0)
-    return X
+    _check_shape(X, least=0)
+    return X, np.array(names) if names else None
 
 
-def sparse_rows(X):
+def _from_sparse(X):
     """Return a sparse X as CSR of float32 or float64, sorted, without duplicates."""
     trust.check_sparse("X", X)
-    X = X.tocsr()
+    if X.format != "csr":
+        X = X.tocsr()
+        trust.check_sparse("X", X)
     if X.dtype not in (np.float32, np.float64):
         as_numbers("X", X.data)
         X = X.astype(np.float64)
@@ -186,7 +190,7 @@ def group_rows(qid, count):
     qid = np.asarray(qid)
     if qid.shape != (count,):
         raise DataError(f"qid must hold one query id a document, {count:,}; it has shape {qid.shape}.")
-    changes = np.append(0, np.flatnonzero(qid[1:] != qid[:-1]) + 1)
+    changes = np.append(0, np.flatnonzero(qid[1:] != qid[:-1]) + 1)[:count]
     ids, first, number = np.unique(qid[changes], return_index=True, return_inverse=True)
     if len(ids) == len(changes):
         return None, np.append(changes, count), qid[changes]
@@ -224,7 +228,28 @@ def validate_documents(documents):
     Checked: dtypes and shapes; offsets that split the documents into queries of 1 or more; one unique id per query;
     column numbers of a CSR X; finite features and relevance; weights >= 0.
     """
-    _check_features(documents.X, least=1)
+    X = documents.X
+    _check_shape(X, least=1)
+    if isinstance(X, np.ndarray):
+        trust.check_array("X", X, (np.float32, np.float64), (None, None))
+    elif getattr(X, "format", None) != "csr" or X.dtype not in (np.float32, np.float64):
+        raise DataError(
+            f"X must be an array or CSR of float32 or float64; got {type(X).__name__}. as_documents converts."
+        )
+    else:
+        trust.check_sparse("X", X)
+    return _check_columns(documents)
+
+
+def _check_shape(X, least):
+    """Raise DataError unless X is a table of features with at least this number of documents."""
+    shape = getattr(X, "shape", ())
+    if len(shape) != 2 or shape[0] < least or not shape[1]:
+        raise DataError(f"X must be a table, documents x features, at least one of each; its shape is {shape}.")
+
+
+def _check_columns(documents):
+    """Return Documents with a valid X; DataError for its values and for other columns."""
     _check_queries(documents)
     rows, queries = documents.X.shape[0], len(documents.qids)
     columns = (
@@ -238,21 +263,6 @@ def validate_documents(documents):
     check_names(documents.names)
     _check_numbers(documents)
     return documents
-
-
-def _check_features(X, least):
-    """Raise DataError unless X is a table of features with at least this number of documents."""
-    shape = getattr(X, "shape", ())
-    if len(shape) != 2 or shape[0] < least or not shape[1]:
-        raise DataError(f"X must be a table, documents x features, at least one of each; its shape is {shape}.")
-    if isinstance(X, np.ndarray):
-        trust.check_array("X", X, (np.float32, np.float64), (None, None))
-    elif getattr(X, "format", None) != "csr" or X.dtype not in (np.float32, np.float64):
-        raise DataError(
-            f"X must be an array or CSR of float32 or float64; got {type(X).__name__}. as_documents converts."
-        )
-    else:
-        trust.check_sparse("X", X)
 
 
 def _check_queries(documents):
@@ -306,20 +316,14 @@ def _check_relevance(y):
 
 def check_finite(X, names=None):
     """Raise DataError for the first non-finite entry of X (l, n), dense or CSR; names (n,) of its columns or None."""
-    if (wrong := first_not_finite(X)) is not None:
-        row, column, value = wrong
-        label = "" if names is None else f" ({str(names[column])!r})"
-        shown = "NaN" if np.isnan(value) else value
-        raise DataError(f"X[{row}, {column}]{label} is {shown}. Fill it in, or leave the document out.")
-
-
-def first_not_finite(X):
-    """Return (row, column, value) of the first non-finite entry of X, dense or CSR, or None."""
     values = X if isinstance(X, np.ndarray) else X.data[: X.indptr[-1]]
     place = trust.first_wrong(trust.non_finite_mask, values)
-    if place is None or isinstance(X, np.ndarray):
-        return place and (*place, X[place])
-    return int(np.searchsorted(X.indptr, place[0], "right")) - 1, int(X.indices[place[0]]), values[place]
+    if place is None:
+        return
+    row, column = place if len(place) == 2 else (np.searchsorted(X.indptr, place[0], "right") - 1, X.indices[place[0]])
+    label = "" if names is None else f" ({str(names[column])!r})"
+    shown = "NaN" if np.isnan(values[place]) else values[place]
+    raise DataError(f"X[{row}, {column}]{label} is {shown}. Fill it in, or leave the document out.")
 
 
 def is_unknown(values):
