@@ -105,8 +105,8 @@ class RankSVM(Estimator):
     timings_ : dict
         Seconds: choose, prepare, precondition, training, compiling.
     chosen_, trials_
-        If C was 'auto': features, scale, C, the metric's name, its held-out value for them and for C = 1, the gain of
-        the best trial and its standard error; and a dict per trial.
+        If C was 'auto' and could be chosen: features, scale, C, the metric's name, its held-out value for them and for
+        C = 1, the gain of the best trial and its standard error (None for one query); and a dict per trial.
     evals_result_ : dict
         {"validation_0": {metric: value}, ...} of eval_set.
     path_, metric_
