@@ -144,11 +144,6 @@ def rank_scores(scores, offsets):
     return ranks
 
 
-def measure(model, inputs):
-    """Return {metric: value} of evaluation.evaluate for Inputs."""
-    return ranking.evaluate(*score_inputs(model, inputs))
-
-
 def score_inputs(model, inputs):
     """Return (labels, scores, offsets) of Inputs in the order of queries."""
     offsets, X = inputs.queries.offsets, in_model_order(model, inputs.X, inputs.names)
@@ -162,7 +157,7 @@ def accuracy(model, X, y, qid, group, weights):
     """
     inputs = read(X, y, qid, group)
     if weights is None:
-        return measure(model, inputs)["pa"]
+        return ranking.evaluate(*score_inputs(model, inputs))["pa"]
     weights, offsets = weights_given(weights, X), inputs.queries.offsets
     if np.shape(weights) == (offsets[-1],) != (len(offsets) - 1,):
         own = inputs.queries.ordered(document_weights(weights, None, offsets[-1]))

@@ -10,7 +10,7 @@ import pytest
 
 from gpukit import RankSVM
 from gpukit.documents import as_documents
-from gpukit.errors import DataError
+from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.ranking import evaluate
 from ranking.data import make
 
@@ -147,6 +147,18 @@ def test_eval_sets_with_groups_as_other_rankers_have_them(tmp_path):
     for one in (by_qid, by_documents, by_array, RankSVM.load(tmp_path / "m.gpukit")):
         np.testing.assert_equal(one.evals_result_, {"validation_0": results["validation_0"]})
     assert not hasattr(by_qid.fit(at.X, at.y, at.qid), "evals_result_")
+
+
+@pytest.mark.parametrize("C", ["auto", 1.0])
+def test_the_metric_is_validated_and_evaluated(C):
+    at = make()
+    documents = as_documents(at.X, grades_of(at), at.qid)
+    model = RankSVM(C).fit(documents, eval_set=[documents], metric="ndcg@2")
+    expected = evaluate(documents.y, model.predict(documents), documents.offsets, cuts=[2])["ndcg@2"]
+    assert model.evals_result_["validation_0"]["ndcg@2"] == expected > 0
+    for metric in ("foo", None, 3):
+        with pytest.raises(ParameterError, match="is unknown"):
+            RankSVM(C).fit(documents, metric=metric)
 
 
 def test_eval_sets_that_do_not_fit():
