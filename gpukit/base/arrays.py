@@ -193,6 +193,15 @@ def check_whole(name, values):
             raise DataError(f"{name} holds {value}: whole labels are at most 2^63 - 1. Rank or scale them.")
 
 
+def check_distinct(name, labels):
+    """Raise DataError for two different whole labels, as int, that are one number of float64."""
+    numbers = {}
+    for label in labels:
+        other = numbers.setdefault(float(label), label)
+        if other != label:
+            raise DataError(f"{name}: labels {other} and {label} are one number in float64. Rank or scale them.")
+
+
 def to_ordered_floats(values):
     """Return numbers as float64; distinct integers stay distinct and ordered.
 
