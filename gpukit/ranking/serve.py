@@ -12,6 +12,7 @@ from gpukit.evaluation import ranking
 from gpukit.ranking import cpu, feature_map
 from gpukit.ranking.inputs import (
     Occurring,
+    check_own_queries,
     document_weights,
     features,
     queries_of,
@@ -127,10 +128,12 @@ def known_features(model):
 
 def rank(model, X, qid=None, group=None):
     """See RankSVM.rank."""
+    if isinstance(X, Documents):
+        check_own_queries(qid, group)
     X, qid = align_rows(X=validate(X), qid=qid)
     result = predict(model, X)
     if isinstance(X, Documents):
-        qid, group = None, np.diff(X.offsets)
+        group = np.diff(X.offsets)
     queries = queries_of(qid, group, len(result))
     return queries.restored(rank_scores(queries.ordered(result), queries.offsets))
 

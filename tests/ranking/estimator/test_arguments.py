@@ -107,6 +107,25 @@ def test_labels_at_the_ends_of_int64():
         RankSVM(1.0, device="cpu").fit(np.arange(2.0)[:, None], np.array([2**63, 2**63 + 1], np.uint64), group=[2])
 
 
+@pytest.mark.parametrize("kind", [list, lambda y: np.array(y, object)], ids=["list", "objects"])
+def test_different_labels_that_are_one_number_are_refused(kind):
+    y, X = [LARGE + 1, LARGE, 0.5], np.arange(3.0)[:, None]
+    for call in (RankSVM(1.0, device="cpu").fit, as_documents):
+        with pytest.raises(DataError, match=f"labels {LARGE + 1} and {LARGE} are one number in float64"):
+            call(X, kind(y), group=[3])
+    assert as_documents(X, kind([LARGE + 2, LARGE, 0.5]), group=[3]).y.tolist() == [LARGE + 2, LARGE, 0.5]
+
+
+def test_documents_take_no_other_queries():
+    at = make()
+    documents = as_documents(at.X, at.y, at.qid)
+    model = RankSVM(1.0, device="cpu").fit(documents)
+    for call in (model.rank, model.score, model.fit):
+        for given in ({"qid": at.qid}, {"group": np.diff(at.offsets)}):
+            with pytest.raises(DataError, match="Documents bring relevance and queries of their own"):
+                call(documents, **given)
+
+
 def test_ids_beyond_2_53_are_different():
     at = make((4, 6), levels=3)
     expected = RankSVM(1.0, device="cpu").fit(at.X, at.y, at.qid)
