@@ -46,8 +46,11 @@ def convert(ask, stages):
     import_reader(source)
     with contextlib.nullcontext(source) if Path(source).is_dir() else sources.open_source(source) as source:
         if _are_documents(source, output, ask.file_format):
+            unused = "file_format columns sep duplicates times"
+            options.refuse_unused(unused, f"is for ratings, and {ask.source} has documents of queries. Leave it out.")
             kind, described = "documents", describe_documents(_convert_documents(source, output, stages, ask))
         else:
+            options.refuse_unused("null", f"is for documents of queries, and {ask.source} has ratings. Leave it out.")
             kind, described = "ratings", describe_ratings(_convert_ratings(source, output, stages, ask))
     show(output, described, stages, ask, rate=("reading", kind))
 

@@ -156,6 +156,17 @@ def refuse_empty(values):
             raise ParameterError(f"{name} is empty. Give it a value, or leave it out.")
 
 
+def refuse_unused(names, reason):
+    """Raise ParameterError for the first option that the user gave of names, which are separated by spaces.
+
+    reason: the words after the option.
+    """
+    context, default = click.get_current_context(), click.core.ParameterSource.DEFAULT
+    for parameter in context.command.params:
+        if parameter.name in names.split() and context.get_parameter_source(parameter.name) is not default:
+            raise ParameterError(f"{parameter.opts[0]} {reason}")
+
+
 BASIC, ADVANCED, PAPERS = "Options", "Advanced options", "Options of the papers' algorithms"
 FEW = 20  # parameters, which need no sections
 SECTIONS = {  # of options with these names; others are in BASIC

@@ -53,8 +53,11 @@ def rank(ask, stages):
     if ask.against is not None and ask.file == "-":
         raise ParameterError("--against may read FILE for each model, and standard input is read once. Name a file.")
     if ask.explain is not None:
-        check_explaining(ask)
+        unused = "output force per_query against qrels metrics show ndcg relevant ties"
+        options.refuse_unused(unused, "is for all scores, and --explain prints the parts of some. Leave out one.")
     ask.metrics = ask.metrics or ask.show is not None or ask.qrels is not None
+    if not (ask.metrics or shows_metrics(ask)):
+        options.refuse_unused("ndcg relevant ties", "is a rule of metrics, and none are printed. Add --metrics.")
     steps.check_metrics(ask)
     if ask.explain is not None:
         show_explanation(ask, stages)
@@ -143,10 +146,7 @@ def mark_undefined(metrics):
     """Return {metric: values (m,)}, nan where undefined; those of the pairs are weighted by the column of pairs."""
     import numpy as np
 
-    return {
-        name: values if name.startswith("pa") else np.where(weights > 0, values, np.nan)
-        for name, (values, weights) in metrics.items()
-    }
+    return {name: np.where(weights > 0, values, np.nan) for name, (values, weights) in metrics.items()}
 
 
 def compare(name, ours, weights, other_values):
@@ -175,14 +175,6 @@ def show(ask, documents, scores, metrics, comparison, stages):
         report.print_table(comparison, OF_TEST, OF_TEST_TITLE)
     where = "" if ask.output is None or outputs.takes_stdout(ask.output) else f" in {ask.output}"
     report.remark(f"{facts['documents']:,} scores of {facts['queries']:,} queries{where}. {stages.line()}", ask.quiet)
-
-
-def check_explaining(ask):
-    """Raise ParameterError for options of the scores."""
-    for name in ("output", "per_query", "against", "qrels", "metrics", "show"):
-        if getattr(ask, name) not in (None, False):
-            option = name.replace("_", "-")
-            raise ParameterError(f"--explain prints parts of scores, and --{option} is for all scores. Leave out one.")
 
 
 def show_explanation(ask, stages):

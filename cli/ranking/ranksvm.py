@@ -105,9 +105,18 @@ def check(ask):
     steps.check_metrics(ask, ask.metric)
     ask.grid = None if ask.c_grid is None else numbers(ask.c_grid)
     ask.c = "auto" if ask.c in (None, "auto") else one_number(ask.c)
+    check_auto(ask)
     jobs = list_jobs(ask)
     check_outputs(ask, jobs)
     return jobs
+
+
+def check_auto(ask):
+    """Raise ParameterError for --scale auto and --features auto next to an option for C."""
+    naming = f"--c-grid {ask.c_grid}" if ask.grid is not None else f"--c {ask.c}"
+    for name in ("scale", "features"):
+        if getattr(ask, name) == "auto" and (ask.grid is not None or ask.c != "auto"):
+            options.refuse_unused(name, f"auto is chosen together with C, and {naming} is for C alone. Leave out one.")
 
 
 def numbers(grid):

@@ -152,19 +152,23 @@ def describe_C(ask, done):
     return format_C(values.pop()) if len(values) == 1 else ask.c
 
 
-def settings(trained):
+def settings(ask, trained):
     """Describe the chosen settings of one job and the reason.
 
     None if all were given.
     """
     chosen = getattr(trained.model, "chosen_", None)
+    if chosen is None and ask.grid is None and ask.c == "auto":
+        why = "held-out documents have no pairs, or no feature differs within a query"
+        default = {"C": trained.model.C_, "scale": trained.model.scaling_.kind, "features": map_of(trained.model)}
+        return f"Settings of {trained.job.name}: {label_of(default)}, which nothing could choose: {why}."
     if chosen is None:
         return None
     usual, many, metric = trained.model.trials_[0], f"{chosen['queries']:,}", chosen.get("metric", "pa")
     where = WHERE[chosen["held_out"]].format(many)
     other = f", {chosen[f'usual_{metric}']:.4f} with {label_of(usual)}" if label_of(usual) != label_of(chosen) else ""
     gain = f"the best of {len(trained.model.trials_)} trials adds {chosen['gain']:.4f}"
-    if chosen["held_out"] != "validation":
+    if chosen["held_out"] != "validation" and chosen["error"] is not None:
         gain += f", standard error {chosen['error']:.4f}"
     value = "of pairs in order" if metric == "pa" else metric
     chosen_on = f"on {where} {chosen[metric]:.4f} {value}{other}"
@@ -216,7 +220,7 @@ def remarks(ask, done):
     """Yield the written files and the next command."""
     if ask.plot is not None:
         yield f"Curve drawn in {ask.plot}."
-    yield from filter(None, map(settings, done))
+    yield from filter(None, (settings(ask, trained) for trained in done))
     yield from filter(None, (edge_remark(ask, trained) for trained in done))
     for trained in done:
         if trained.constant:

@@ -186,11 +186,22 @@ def as_labels(name, values):
 
 
 def check_whole(name, values):
-    """Raise DataError for whole labels beyond int64 in object arrays."""
+    """Raise DataError for whole labels in object arrays that are beyond int64, or that float64 rounds to one number."""
     values = [] if hasattr(values, "dtype") and values.dtype != object else np.ravel(np.asarray(values, object))
-    for value in values:
-        if isinstance(value, abstract.Integral) and not -(2**63) <= value < 2**63:
+    whole = [value for value in values if isinstance(value, abstract.Integral) and abs(value) >= EXACT]
+    for value in whole:
+        if not -(2**63) <= value < 2**63:
             raise DataError(f"{name} holds {value}: whole labels are at most 2^63 - 1. Rank or scale them.")
+    check_distinct(name, whole)
+
+
+def check_distinct(name, labels):
+    """Raise DataError for two different whole labels, as int, that are one number of float64."""
+    numbers = {}
+    for label in labels:
+        other = numbers.setdefault(float(label), label)
+        if other != label:
+            raise DataError(f"{name}: labels {other} and {label} are one number in float64. Rank or scale them.")
 
 
 def to_ordered_floats(values):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpukit import _pool, arrayfile
-from gpukit.documents.adopt import validate_documents
+from gpukit.documents.adopt import as_documents, validate_documents
 from gpukit.documents.table import Documents
 from gpukit.documents.tables import write_parquet
 from gpukit.errors import DataError, ParameterError
@@ -35,12 +35,12 @@ def write_letor(documents: Documents, path: PathLike) -> None:
     The suffix is .gkl (binary copy), .parquet or .txt (svmlight with query ids). '-' (standard output) and a pipe
     without a suffix take svmlight text. Text does not store names of features: they are numbered in order, with a
     UserWarning. Each value is the shortest text that restores the number; a CSR X is written with its stored features
-    only. The file is written atomically. Raises ParameterError for another suffix, for weights as text, and for sparse
-    features or ambiguous names as Parquet; DataError for query ids and comments that text cannot hold, and if path is
-    not writable.
+    only. The file is written atomically. Documents are validated as by as_documents. Raises ParameterError for another
+    suffix, for weights as text, and for sparse features or ambiguous names as Parquet; DataError for query ids and
+    comments that text cannot hold, and if path is not writable.
     """
     writers = {".gkl": _write_gkl, ".parquet": write_parquet, ".txt": _write_text}
-    suffix = check_copy(path)
+    suffix, documents = check_copy(path), as_documents(documents)
     if suffix == ".txt" and documents.weights is not None:
         raise ParameterError(
             f"{path}: svmlight text has no place for the weights. Write .gkl, or .parquet for those of queries."

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from gpukit.base.arrays import EXACT
+from gpukit.base.arrays import EXACT, check_distinct
 from gpukit.documents import parse
 from gpukit.documents.adopt import MANY
 from gpukit.documents.parse import Rule
@@ -112,6 +112,7 @@ class DocumentsBuilder:
         rest[list(self.whole)] = 0
         are_whole = all(-(2**63) <= label < 2**63 for label in whole) and (rest == np.floor(rest)).all()
         if not any(abs(label) > EXACT for label in whole) or not are_whole or (np.abs(rest) >= 2.0**63).any():
+            check_distinct(self.name, [*map(int, rest[np.abs(rest) >= EXACT]), *whole])
             return y
         exact = rest.astype(np.int64)
         exact[list(self.whole)] = list(whole)

@@ -16,7 +16,7 @@ import numpy as np
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.base.arrays import as_numbers
 from gpukit.documents import copies, tables
-from gpukit.documents.adopt import NULL_ERROR, NULL_KEPT, NULL_ZERO, fill_nulls
+from gpukit.documents.adopt import NULL_ERROR, NULL_KEPT, NULL_ZERO, fill_nulls, given_names
 from gpukit.documents.table import Documents
 from gpukit.documents.tables import places_of, take_columns
 from gpukit.errors import DataError
@@ -105,9 +105,13 @@ def read_like(path, null, names, n_features):
     """Return the Documents in a file with a training set's features.
 
     Arguments as in read_letor; n_features may be None. Unnamed features get zero columns up to n_features; named ones
-    are not filled in.
+    are not filled in. A UserWarning says if only one of the two has names, so that features are matched by number.
     """
     documents = read_letor(path, null=null, names=names)
+    has_names, known = (given_names(each) is not None for each in (documents.names, names))
+    if has_names != known:
+        whose = "the training set's features have names, and these have none" if known else "only these have names"
+        warnings.warn(f"{path}: features are matched by number, in their order: {whose}.", stacklevel=2)
     return documents if documents.names is not None else _widen(documents, n_features, path)
 
 

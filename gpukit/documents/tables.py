@@ -1,11 +1,12 @@
 """Read and write documents as tables: csv with a header, or Parquet, with columns label, qid and one per feature."""
 
 import itertools
+import re
 from collections import Counter
 
 import numpy as np
 
-from gpukit.base.arrays import EXACT, as_labels
+from gpukit.base.arrays import EXACT, as_labels, check_distinct
 from gpukit.documents.adopt import (
     MANY,
     NULL,
@@ -291,7 +292,11 @@ class CsvFile(TableFile):
         if not (np.abs(values) >= EXACT).any():
             return values
         exact = self.table.frame(True, ids=[place], others=False)[place].to_numpy()
-        return exact if exact.dtype.kind == "i" else values
+        if exact.dtype.kind == "i":
+            return exact
+        words = map(str, exact[(np.abs(values) >= EXACT) & np.isfinite(values)])
+        check_distinct(self.name, [int(word) for word in words if re.fullmatch(r"[+-]?\d+", word)])
+        return values
 
     def _numbers(self, role):
         """Return a column as (l,) float64, NaN where missing; None without this column."""

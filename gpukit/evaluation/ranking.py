@@ -10,6 +10,7 @@ efficiently in the presence of tied scores", ECIR 2008).
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -142,11 +143,11 @@ def evaluate(
     names = ["pa", "pa_ties", "tau", *(f"ndcg@{k}" for k in cuts), "mean_ndcg", "map"]
     names += [name for name in dict.fromkeys(more) if name not in names]
     relevant = check_real("relevant", relevant, -np.inf)
-    y, scores = _column("y", y), _column("scores", scores)
+    y, scores = _column("y", y), to_ordered_floats(_column("scores", scores))
     if not y.size or y.size != scores.size:
         raise DataError(f"evaluation needs a label and a score a document; got {y.size} labels, {scores.size} scores.")
     ranked = rank(y, scores, offsets)
-    parts, pairs = _sums_of(names, ranked, ndcg, relevant, ties)
+    parts, pairs = _sums_of(names, ranked, ndcg, least_relevant(y, ranked.y, relevant), ties)
     reasons = undefined_reasons(y, ranked.offsets, ndcg, relevant, cuts, int(pairs[:, 0].sum()), more)
     values = {name: np.nan if name in reasons else float(np.divide(*map(np.sum, parts[name]))) for name in names}
     return Metrics(values, reasons, {"pairs": int(pairs[:, 2].sum()), "queries": int((pairs[:, 2] > 0).sum())})
@@ -155,7 +156,7 @@ def evaluate(
 def undefined_reasons(y, offsets, ndcg, relevant, cuts, n_pairs, more=()):
     """Return {metric: why it is undefined for these labels}; more: names of p@k, err@k and mrr."""
     reasons = {} if n_pairs else dict.fromkeys(("pa", "pa_ties", "tau"), "no query has two different labels")
-    if y.max() < relevant:
+    if not (y >= (math.ceil(relevant) if y.dtype.kind in "iu" else relevant)).any():
         reasons["map"] = f"no label reaches {relevant:g}, from which on documents are relevant"
     blank = no_gain(y, ndcg)
     longest = int(np.diff(offsets).max())
@@ -196,7 +197,8 @@ def values_by_query(names, y, scores, offsets, ndcg="letor", relevant=1.0, ties=
     A metric is the weighted mean of its values over the queries. y, scores, offsets: as in evaluate, already checked.
     tied: value of a pair of equal scores in pa.
     """
-    parts, _ = _sums_of(names, rank(y, scores, offsets), ndcg, relevant, ties, tied)
+    ranked = rank(y, scores, offsets)
+    parts, _ = _sums_of(names, ranked, ndcg, least_relevant(y, ranked.y, relevant), ties, tied)
     return {
         name: (np.divide(sums, weights, out=np.zeros(len(sums)), where=weights > 0), weights)
         for name, (sums, weights) in parts.items()
@@ -229,17 +231,24 @@ def _sums_of(names, ranked, ndcg, relevant, ties, tied=0.0):
 
 
 def rank(y, scores, offsets):
-    """Return the Ranked of labels and scores that are already checked."""
-    offsets = np.asarray(offsets, np.int64)
-    return Ranked(y, scores, offsets, segmented_argsort(-scores, offsets, device="cpu"))
+    """Return the Ranked of labels and scores that are already checked; labels as of to_ordered_floats."""
+    order = segmented_argsort(-scores, offsets, device="cpu")
+    return Ranked(to_ordered_floats(y), scores, np.asarray(offsets, np.int64), order)
+
+
+def least_relevant(y, ordered, relevant):
+    """Return the number that `ordered`, to_ordered_floats(y), has from the label `relevant` on."""
+    if y.dtype.kind not in "iu":
+        return float(relevant)
+    return float(ordered[y >= math.ceil(relevant)].min(initial=np.inf))
 
 
 def _column(name, values):
-    """Return values as float64 (l,), or raise DataError."""
+    """Return values as numbers (l,), or raise DataError; booleans become float64."""
     values = as_array(values, name)
     if values.dtype.kind not in "biuf":
         raise DataError(f"{name} must be numbers; got {values.dtype}.")
-    values = np.ascontiguousarray(to_ordered_floats(values))
+    values = np.ascontiguousarray(values if values.dtype.kind in "iu" else values.astype(np.float64))
     if values.ndim != 1:
         raise DataError(f"{name} must have one dimension; its shape is {values.shape}.")
     if np.isnan(values).any():

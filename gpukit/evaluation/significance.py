@@ -30,14 +30,14 @@ def compare(ours, theirs, seed=0, quantile=NORMAL_95):
 
     p: if the models were equal, each user's difference could have either sign. p is the fraction of FLIPS random
     choices of signs (fewer for many distinct differences) whose mean is at least as far from 0, the observed one
-    included [Fisher's randomisation test; Smucker, Allan, Carterette, CIKM 2007]. Raises DataError for other shapes or
-    no users.
+    included [Fisher's randomisation test; Smucker, Allan, Carterette, CIKM 2007]. For one user the interval is NaN.
+    Raises DataError for other shapes or no users.
     """
     ours, theirs = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
     if ours.shape != theirs.shape or ours.ndim != 1 or not len(ours):
         raise DataError(f"two values of each user are needed; got shapes {ours.shape} and {theirs.shape}.")
     change, n = ours - theirs, len(ours)
-    mean, spread = float(change.mean()), quantile * float(change.std(ddof=min(1, n - 1))) / n**0.5
+    mean, spread = float(change.mean()), quantile * float(change.std(ddof=1)) / n**0.5 if n > 1 else np.nan
     return Difference(mean, mean - spread, mean + spread, randomization_p_value(change, seed), n)
 
 

@@ -105,8 +105,8 @@ class RankSVM(Estimator):
     timings_ : dict
         Seconds: choose, prepare, precondition, training, compiling.
     chosen_, trials_
-        If C was 'auto': features, scale, C, the metric's name, its held-out value for them and for C = 1, the gain of
-        the best trial and its standard error; and a dict per trial.
+        If C was 'auto' and could be chosen: features, scale, C, the metric's name, its held-out value for them and for
+        C = 1, the gain of the best trial and its standard error (None for one query); and a dict per trial.
     evals_result_ : dict
         {"validation_0": {metric: value}, ...} of eval_set.
     path_, metric_
@@ -221,7 +221,7 @@ class RankSVM(Estimator):
         feature_names : list of str
             Names of the columns, for arrays.
         metric : str or path.RankingMetric
-            A name of evaluation.evaluate, by which C 'auto' is chosen.
+            A name of evaluation.evaluate, by which C 'auto' is chosen; evals_result_ has it too.
         progress : callable
             Called as progress("training", Newton step, None, {"f", "gradient"}).
         team : parallel.Team
@@ -251,14 +251,16 @@ class RankSVM(Estimator):
         >>> model.score(X, y, [7, 7, 8, 8])
         1.0
         """
-        from gpukit.ranking import serve
+        from gpukit.ranking import path, serve
 
+        metric = path.as_metric(metric)
         sets = [inputs.read(*pair) for pair in inputs.eval_sets(eval_set, eval_group, eval_qid)]
         given = X, y, qid, group, query_weight, sample_weight, feature_names
         run = self.prepare(*given, team=team, metric=metric, eval_sets=sets)
         self.set_trained(run, run.settings.C, run.train(run.settings.C, progress=progress))
         if eval_set is not None:
-            self.evals_result_ = {f"validation_{number}": serve.measure(self, pair) for number, pair in enumerate(sets)}
+            values = [metric.evaluate(*serve.score_inputs(self, pair)) for pair in sets]
+            self.evals_result_ = {f"validation_{number}": value for number, value in enumerate(values)}
         return self
 
     def prepare(self, X, y=None, qid=None, *more, team=None, choose=True, metric="pa", eval_sets=(), **named):
@@ -270,7 +272,7 @@ class RankSVM(Estimator):
         from gpukit.ranking import path, run, selection
 
         settings, team = self.check(), team or ALONE
-        metric = path.RankingMetric(metric) if isinstance(metric, str) else metric
+        metric = path.as_metric(metric)
         is_open = choose and settings.C == "auto"
         held_out = selection.choose_validation(eval_sets, metric) if is_open else None
         read = inputs.narrow_inputs(inputs.read(X, y, qid, *more, **named))
@@ -443,7 +445,7 @@ class RankSVM(Estimator):
 
         accuracy = serve.accuracy(self, X, y, qid, group, sample_weight)
         if np.isnan(accuracy):
-            raise DataError("Pairwise accuracy needs a query with two different relevance labels.")
+            raise DataError("Pairwise accuracy needs a query with two different relevance labels and a weight above 0.")
         return accuracy
 
     def save_text(self, path: Path) -> None:

@@ -152,13 +152,18 @@ def eval_sets(sets, groups=None, qids=None):
 def spread(X, y, qid, group):
     """Return (X, names, y, Queries) of Documents, or of arrays with qid or group."""
     if isinstance(X, Documents):
-        if y is not None or qid is not None or group is not None:
-            raise DataError("Documents bring relevance and queries of their own: leave y, qid and group out.")
+        check_own_queries(y, qid, group)
         X = validate(X)
         return *features(X), X.y, Queries(None, X.offsets, X.qids)
     X, y, qid = align_rows(X=X, y=y, qid=qid)
     matrix, names = features(X)
     return matrix, names, y, queries_of(qid, group, matrix.shape[0])
+
+
+def check_own_queries(*columns):
+    """Raise DataError for y, qid or group next to Documents; None passes."""
+    if any(column is not None for column in columns):
+        raise DataError("Documents bring relevance and queries of their own: leave y, qid and group out.")
 
 
 def validate(X):

@@ -35,6 +35,13 @@ class RankingMetric(NamedTuple):
         return self.evaluate(y, np.zeros(len(y)), offsets).reasons.get(self.name)
 
 
+def as_metric(metric):
+    """Return a RankingMetric, or the one of a name; ParameterError for an unknown name."""
+    metric = metric if isinstance(metric, RankingMetric) else RankingMetric(metric)
+    parse_metric(metric.name)
+    return metric
+
+
 def regularization_path(model, train, validation, grid, metric, query_weight=None, progress=None, team=None):
     """See RankSVM.fit_path; fit and return model."""
     values, held_out = check_grid(grid), ValidationSet(read(*arguments(validation)), metric).check_defined()
@@ -84,8 +91,7 @@ class ValidationSet:
     """
 
     def __init__(self, inputs, metric):
-        parse_metric(metric.name)
-        self.metric, self.inputs, self.weights = metric, inputs, inputs.query_weights
+        self.metric, self.inputs, self.weights = as_metric(metric), inputs, inputs.query_weights
         self.y, self.offsets = inputs.y, inputs.queries.offsets
         if inputs.weights is not None:
             lengths = np.diff(self.offsets)

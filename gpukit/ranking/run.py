@@ -147,13 +147,16 @@ class Run:
                 "max_iter, scale the features, or choose a smaller C."
             )
         elif reason == "rounding":
+            share = result.gap / abs(result.objective)
+            known = f"the objective may be {share:.2g} of itself above" if np.isfinite(share) else "nothing certifies"
             texts.append(
-                f"RankSVM stopped with C={C:g} because rounding hides further progress: the objective may be "
-                f"{result.gap / abs(result.objective):.2g} of itself above the minimum. Scale the features "
-                "(scale='deviation'), or choose a smaller C."
+                f"RankSVM stopped with C={C:g} because rounding hides further progress: {known} the minimum. Scale the "
+                "features (scale='deviation'), or choose a smaller C."
             )
         if len(self.constant) == len(result.w) or not result.w.any():
             why = f"C={C:g} or the features are too small to move them"
+            if reason == "eps":
+                why = f"eps={self.settings.eps:g} ends the training where it starts"
             if len(self.constant) == len(result.w):
                 why = f"no feature differs within a query ({named_columns(self.constant, self.names)})"
             texts.append(f"All weights are 0: {why}. The model gives all documents of a query the same score.")

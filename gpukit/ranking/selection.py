@@ -321,7 +321,10 @@ def choose_trial(searches, held_out):
 
 
 def make_choice(winner, metric, n_queries, held_out):
-    """Return the Choice of [Search], the simplest features first; gain and error are those over the first candidate."""
+    """Return the Choice of [Search], the simplest features first; gain and error are those over the first candidate.
+
+    One held-out unit has no standard error: None.
+    """
     usual, chosen = winner[0].finalists[0], choose_trial(winner, held_out)
     best = max((best_of(search.finalists) for search in winner if search.finalists), key=lambda trial: trial.mean)
     gain, error = best.gain(usual)
@@ -331,7 +334,7 @@ def make_choice(winner, metric, n_queries, held_out):
         metric.name: chosen.mean,
         f"usual_{metric.name}": usual.mean,
         "gain": gain,
-        "error": error,
+        "error": error if np.count_nonzero(usual.shares) > 1 else None,
         "queries": n_queries,
         "held_out": held_out,
     }

@@ -12,6 +12,7 @@ from gpukit.evaluation import ranking
 from gpukit.ranking import cpu, feature_map
 from gpukit.ranking.inputs import (
     Occurring,
+    check_own_queries,
     document_weights,
     features,
     queries_of,
@@ -127,10 +128,12 @@ def known_features(model):
 
 def rank(model, X, qid=None, group=None):
     """See RankSVM.rank."""
+    if isinstance(X, Documents):
+        check_own_queries(qid, group)
     X, qid = align_rows(X=validate(X), qid=qid)
     result = predict(model, X)
     if isinstance(X, Documents):
-        qid, group = None, np.diff(X.offsets)
+        group = np.diff(X.offsets)
     queries = queries_of(qid, group, len(result))
     return queries.restored(rank_scores(queries.ordered(result), queries.offsets))
 
@@ -142,11 +145,6 @@ def rank_scores(scores, offsets):
     ranks = np.empty(len(scores), np.int32)
     ranks[starts + order] = np.arange(len(scores)) - starts + 1
     return ranks
-
-
-def measure(model, inputs):
-    """Return {metric: value} of evaluation.evaluate for Inputs."""
-    return ranking.evaluate(*score_inputs(model, inputs))
 
 
 def score_inputs(model, inputs):
@@ -162,7 +160,7 @@ def accuracy(model, X, y, qid, group, weights):
     """
     inputs = read(X, y, qid, group)
     if weights is None:
-        return measure(model, inputs)["pa"]
+        return ranking.evaluate(*score_inputs(model, inputs))["pa"]
     weights, offsets = weights_given(weights, X), inputs.queries.offsets
     if np.shape(weights) == (offsets[-1],) != (len(offsets) - 1,):
         own = inputs.queries.ordered(document_weights(weights, None, offsets[-1]))

@@ -104,6 +104,15 @@ def test_documents(tmp_path, capsys, suffix):
     assert facts["bytes"] == out.stat().st_size and facts["documents_per_second"] > 0
 
 
+def test_options_of_the_other_kind_are_refused(refused, source, tmp_path):
+    letor, out = tmp_path / "train.txt", tmp_path / "o.gkl"
+    letor.write_text("2 qid:7 1:0.5\n0 qid:7 1:1\n")
+    for option in (("--columns", "a,b"), ("--sep", ";"), ("--duplicates", "mean"), ("--format", "csv"), ("--times",)):
+        assert f"{option[0]} is for ratings" in refused("convert", letor, out, *option)
+    assert "--null is for documents" in refused("convert", source, tmp_path / "o.gkr", "--null", "min")
+    assert not out.exists() and not (tmp_path / "o.gkr").exists()
+
+
 def test_what_is_converted_to_what(source, tmp_path, capsys):
     letor = tmp_path / "train.txt"
     letor.write_text(LETOR)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from gpukit import arrayfile
-from gpukit.documents import Documents, copies, read_letor, write_letor
+from gpukit.documents import Documents, as_documents, copies, read_letor, write_letor
 from gpukit.errors import DataError, ParameterError
 
 
@@ -195,4 +195,22 @@ def test_refused_outputs(tmp_path):
         write_letor(documents(), tmp_path / "a.csv")
     with pytest.raises(DataError, match="does not exist"):
         write_letor(documents(), tmp_path / "none" / "a.gkl")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", copies.SUFFIXES)
+def test_documents_made_by_hand_are_validated(tmp_path, suffix):
+    made = as_documents(np.eye(4), [1, 0, 1, 0], ["a", "a", "b", "b"])
+    objects = {"qids": np.array(["c", "d"], object), "comments": np.array(list("pqrs"), object)}
+    objects |= {} if suffix == ".txt" else {"names": np.array(["f1", "f2", "f3", "f4"], object)}
+    for name, column in objects.items():
+        if name == "qids":
+            with pytest.raises(DataError, match="qids must be"):
+                write_letor(made._replace(qids=column), tmp_path / f"a{suffix}")
+        elif (name, suffix) != ("comments", ".parquet"):
+            write_letor(made._replace(**{name: column}), tmp_path / f"a{suffix}")
+            assert getattr(read_letor(tmp_path / f"a{suffix}"), name).tolist() == column.tolist()
+            (tmp_path / f"a{suffix}").unlink()
+    with pytest.raises(DataError, match="names a query twice"):
+        write_letor(made._replace(qids=np.array(["a", "a"])), tmp_path / f"a{suffix}")
     assert not list(tmp_path.iterdir())

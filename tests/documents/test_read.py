@@ -3,6 +3,7 @@
 import gzip
 import lzma
 import re
+import warnings
 import zipfile
 
 import numpy as np
@@ -197,6 +198,21 @@ def test_few_stored_features_of_many_give_csr(write, monkeypatch):
     check(read_letor(write(text), n_features=400, dtype="float32"), text, n=400)
     assert isinstance(read_letor(write(generated(np.random.default_rng(4), n=300, keep=0.5))).X, np.ndarray)
     assert isinstance(read_letor(write(generated(np.random.default_rng(5), n=200, keep=0.1))).X, np.ndarray)
+
+
+def test_features_matched_by_number_are_reported(tmp_path):
+    named, plain, counted = tmp_path / "a.csv", tmp_path / "a.txt", tmp_path / "b.csv"
+    named.write_text("label,qid,a,b\n1,1,2,3\n0,1,4,5\n")
+    counted.write_text("label,qid,0,1\n1,1,2,3\n0,1,4,5\n")
+    plain.write_text("1 qid:1 1:2 2:3\n0 qid:1 1:4 2:5\n")
+    for path, names, whose in ((plain, ["a", "b"], "these have none"), (named, None, "only these have names")):
+        with pytest.warns(UserWarning, match=f"{path.name}: features are matched by number, .*{whose}"):
+            assert read.read_like(path, "error", names, 2).X.tolist() == [[2, 3], [4, 5]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read.read_like(named, "error", ["b", "a"], 2).X.tolist() == [[3, 2], [5, 4]]
+        for path in (plain, counted):
+            assert read.read_like(path, "error", None, 2).X.tolist() == [[2, 3], [4, 5]]
 
 
 def test_n_features_widens(write):

@@ -161,6 +161,17 @@ def test_other_labels_of_many_digits_are_as_before(tmp_path):
         assert found.dtype == np.float64 and found.tolist() == [float(word) for word in words]
 
 
+@pytest.mark.parametrize(
+    "labels", [[2**64 - 1, 2**64 - 2], [2**53, 2**53 + 1, 0.5], [-(2**63) - 1, -(2**63) - 2], [2**64, 1, 2**64 + 1]]
+)
+def test_different_labels_that_are_one_number_are_refused(tmp_path, labels):
+    (tmp_path / "a.txt").write_text("".join(f"{label} qid:1 1:1\n" for label in labels))
+    (tmp_path / "a.csv").write_text("label,qid,f\n" + "".join(f"{label},1,1\n" for label in labels))
+    for name in ("a.txt", "a.csv"):
+        with pytest.raises(DataError, match=rf"{name}: labels {labels[0]} and .* are one number in float64"):
+            read_letor(tmp_path / name)
+
+
 def test_labels_beyond_float32_are_read(tmp_path):
     (tmp_path / "a.txt").write_text("1e39 qid:1 1:1\n-1e300 qid:1 1:2\n")
     assert read_letor(tmp_path / "a.txt").y.tolist() == [1e39, -1e300]

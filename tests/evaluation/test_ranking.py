@@ -126,6 +126,17 @@ def test_metrics_do_not_depend_on_the_files_order():
     assert evaluate(y, np.arange(40.0), [0, 40]).ties == {"pairs": 0, "queries": 0}
 
 
+@pytest.mark.parametrize("least, found", [(0, 1), (2, 0.5), (4, None)])
+def test_the_least_relevant_label_beyond_2_53(least, found):
+    base = 2**53 + 2  # the next numbers of float64 are 2 apart
+    y, scores, offsets = base + np.array([1, 0, 2]), np.array([3.0, 1, 2]), [0, 3]
+    metrics = evaluate(y, scores, offsets, relevant=base + least)
+    assert metrics["pa"] == pytest.approx(2 / 3) and ("map" in metrics.reasons) == (found is None)
+    if found is not None:
+        assert metrics["map"] == found
+        assert values_by_query(["map"], y, scores, offsets, relevant=base + least)["map"][0].tolist() == [found]
+
+
 def test_pairs_are_counted_exactly():
     """20,000 documents, 50 levels, many ties: the same quotient of the same whole numbers."""
     at = inputs.queries([20000, 3], 50, "margins")
@@ -210,6 +221,8 @@ def test_results_are_plain_numbers():
         ([0, math.nan], [0, 1], [0, 2], r"y\[1\] is NaN"),
         ([0, 1], [math.nan, 1], [0, 2], r"scores\[0\] is NaN"),
         ([[0, 1]], [0, 1], [0, 2], "y must have one dimension"),
+        ([0, 1], [0, 1], [0, 1.5, 2], "offsets must be integers"),
+        ([0, 1], [0, 1], np.array([0, 2], "M8[D]"), "offsets must be integers"),
     ],
 )
 def test_bad_input(y, scores, offsets, words):

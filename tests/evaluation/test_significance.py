@@ -46,6 +46,11 @@ def test_the_seed_decides(monkeypatch):
     assert round(1 / compare(ours + 9, theirs).p) == 1501
 
 
+def test_one_user_has_no_interval():
+    found = compare([1.0], [0.25])
+    assert (found.mean, found.p, found.users) == (0.75, 1.0, 1) and np.isnan([found.low, found.high]).all()
+
+
 @pytest.mark.parametrize(("ours", "theirs"), [([], []), ([1.0], [1.0, 2.0]), ([[1.0]], [[2.0]])])
 def test_values_that_do_not_pair(ours, theirs):
     with pytest.raises(DataError, match="two values of each user"):

@@ -120,6 +120,12 @@ def test_where_nothing_can_be_held_out_C_is_1(X, y, qid):
     assert (found.C_, found.scaling_.kind) == (1.0, "none") and not hasattr(found, "chosen_")
 
 
+def test_one_held_out_unit_has_no_standard_error():
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    found = RankSVM().fit(X, np.arange(6), np.zeros(6, int))  # of five parts one has two documents
+    assert found.chosen_["queries"] == 1 and found.chosen_["error"] is None
+
+
 def test_features_too_large_for_products_are_scaled():
     X, y, qid = make_graded(scales=1e300)
     found = RankSVM().fit(X, y, qid)

@@ -101,6 +101,7 @@ def test_files_without_names_go_by_number(verb, tables, model, tmp_path):
     assert result.code == 0 and "no place for the names of features" in result.err
     known = scored(verb, model, tables["train.csv"])["scores"]
     np.testing.assert_allclose(scored(verb, model, tmp_path / "a.txt")["scores"], known, rtol=1e-6)
+    assert "a.txt: features are matched by number, " in verb("rank", model, tmp_path / "a.txt").err
     assert verb("ranksvm", tmp_path / "a.txt", "--model", tmp_path / "n.gpukit", *CPU).code == 0
     np.testing.assert_allclose(scored(verb, tmp_path / "n.gpukit", tables["train.csv"])["scores"], known, rtol=1e-6)
 

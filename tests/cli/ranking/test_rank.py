@@ -112,12 +112,26 @@ def test_metrics_that_a_query_does_not_define_are_nan(verb, tmp_path):
     train.write_text("2 qid:1 1:3\n0 qid:1 1:1\n0 qid:2 1:1\n0 qid:2 1:2\n1 qid:3 1:1\n0 qid:3 1:2\n")
     assert verb("ranksvm", train, "--c", 1, "--model", model, "--quiet", *CPU).code == 0
     options = "--ndcg", "skip-blank", "--show", "tau", "--per-query", table, "--json", "--against", model
-    metrics = json.loads(verb("rank", model, train, *options).out)["metrics"]
-    queries = pd.read_csv(table)
+    found = json.loads(verb("rank", model, train, *options).out)
+    metrics, queries = found["metrics"], pd.read_csv(table)
     for name in ("tau", "ndcg@1", "mean_ndcg"):
         for column in (queries[name], queries[f"{name} --against"]):
             assert column.isna().tolist() == [False, True, False] and column.mean() == pytest.approx(metrics[name])
+    for name in ("pa", "pa_ties"):
+        assert queries[name].isna().tolist() == queries[f"{name} --against"].isna().tolist() == [False, True, False]
+        paired = queries[queries["pairs"] > 0]
+        assert np.average(paired[name], weights=paired["pairs"]) == pytest.approx(metrics[name])
     assert queries["map"].tolist()[1] == 0 and queries["pairs"].tolist() == [1, 0, 1]
+
+
+def test_one_query_has_no_interval(verb, ranking_model, other_model, tmp_path):
+    path = tmp_path / "one.txt"
+    path.write_text("2 qid:1 1:3 40:1\n0 qid:1 1:1 46:2\n1 qid:1 2:5\n")
+    words = "rank", ranking_model, path, "--against", other_model
+    rows = json.loads(verb(*words, "--json").out)["comparison"]
+    assert rows and {(row["low"], row["high"], row["p"]) for row in rows} == {(None, None, 1.0)}
+    line = next(line for line in verb(*words).out.splitlines() if line.split()[:1] == ["map"])
+    assert line.split()[-3:] == ["-", "-", "1.0000"]
 
 
 def test_queries_are_compared_with_another_model(verb, ranking_model, other_model, test_file, tmp_path):
@@ -143,6 +157,7 @@ def test_queries_are_compared_with_another_model(verb, ranking_model, other_mode
             (ours, theirs), lambda a, b: np.mean(a - b), permutation_type="samples", n_resamples=4000, rng=0
         )
         assert row["p"] == pytest.approx(test.pvalue, abs=0.03)
+    queries = queries[queries["pairs"] > 0]
     weights = queries["pairs"]
     assert rows["pa"]["model"] == pytest.approx(np.average(queries["pa"], weights=weights))
     assert rows["pa"]["difference"] == pytest.approx(
@@ -397,7 +412,20 @@ def test_a_graph(verb, refused, ranking_model, tmp_path):
     assert "--vectors is for models of ratings" in refused("export", ranking_model, path, "--vectors", "--force")
 
 
-@pytest.mark.parametrize("option", [("--metrics",), ("--show", "mrr"), ("--show", "map")], ids=" ".join)
+@pytest.mark.parametrize("option", [("--ndcg", "standard"), ("--relevant", "2"), ("--ties", "file")], ids=" ".join)
+def test_rules_of_metrics_need_metrics(refused, verb, ranking_model, test_file, option):
+    assert f"{option[0]} is a rule of metrics" in refused("rank", ranking_model, test_file, *option)
+    assert verb("rank", ranking_model, test_file, "--json", "--metrics", *option).code == 0
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(("--metrics",), ("--show", "mrr"), ("--show", "map"), ("--force",)),
+        *(("--ndcg", "standard"), ("--relevant", "2"), ("--ties", "file")),
+    ],
+    ids=" ".join,
+)
 def test_metrics_of_all_documents_do_not_go_with_an_explanation(refused, ranking_model, test_file, option):
     line = refused("rank", ranking_model, test_file, "--explain", "1", *option)
     assert f"{option[0]} is for all scores" in line

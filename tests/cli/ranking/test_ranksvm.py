@@ -399,6 +399,14 @@ def test_a_validation_set_without_pairs_is_passed_over(verb, tmp_path):
     assert "held-out queries" in result.err
 
 
+def test_settings_that_nothing_could_choose_are_reported(verb, tmp_path):
+    train = tmp_path / "few.txt"
+    train.write_text("2 qid:1 1:3 2:1\n0 qid:1 1:1\n1 qid:1 1:2 2:5\n")
+    line = "Settings of few: C = 1, features as they are, which nothing could choose: "
+    assert line in verb("ranksvm", train, *CPU).err
+    assert "Settings" not in verb("ranksvm", train, "--c", 1, *CPU).err
+
+
 def test_a_grid_leaves_features_as_they_are(verb, letor_folder):
     found = as_json(verb, letor_folder, "--c-grid", "2^-2:2^2")["folds"][0]
     assert (found["scale"], found["chosen"]) == ("none", None)

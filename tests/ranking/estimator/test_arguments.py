@@ -10,7 +10,7 @@ import pytest
 
 from gpukit import RankSVM
 from gpukit.documents import as_documents
-from gpukit.errors import DataError
+from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.ranking import evaluate
 from ranking.data import make
 
@@ -107,6 +107,25 @@ def test_labels_at_the_ends_of_int64():
         RankSVM(1.0, device="cpu").fit(np.arange(2.0)[:, None], np.array([2**63, 2**63 + 1], np.uint64), group=[2])
 
 
+@pytest.mark.parametrize("kind", [list, lambda y: np.array(y, object)], ids=["list", "objects"])
+def test_different_labels_that_are_one_number_are_refused(kind):
+    y, X = [LARGE + 1, LARGE, 0.5], np.arange(3.0)[:, None]
+    for call in (RankSVM(1.0, device="cpu").fit, as_documents):
+        with pytest.raises(DataError, match=f"labels {LARGE + 1} and {LARGE} are one number in float64"):
+            call(X, kind(y), group=[3])
+    assert as_documents(X, kind([LARGE + 2, LARGE, 0.5]), group=[3]).y.tolist() == [LARGE + 2, LARGE, 0.5]
+
+
+def test_documents_take_no_other_queries():
+    at = make()
+    documents = as_documents(at.X, at.y, at.qid)
+    model = RankSVM(1.0, device="cpu").fit(documents)
+    for call in (model.rank, model.score, model.fit):
+        for given in ({"qid": at.qid}, {"group": np.diff(at.offsets)}):
+            with pytest.raises(DataError, match="Documents bring relevance and queries of their own"):
+                call(documents, **given)
+
+
 def test_ids_beyond_2_53_are_different():
     at = make((4, 6), levels=3)
     expected = RankSVM(1.0, device="cpu").fit(at.X, at.y, at.qid)
@@ -147,6 +166,18 @@ def test_eval_sets_with_groups_as_other_rankers_have_them(tmp_path):
     for one in (by_qid, by_documents, by_array, RankSVM.load(tmp_path / "m.gpukit")):
         np.testing.assert_equal(one.evals_result_, {"validation_0": results["validation_0"]})
     assert not hasattr(by_qid.fit(at.X, at.y, at.qid), "evals_result_")
+
+
+@pytest.mark.parametrize("C", ["auto", 1.0])
+def test_the_metric_is_validated_and_evaluated(C):
+    at = make()
+    documents = as_documents(at.X, grades_of(at), at.qid)
+    model = RankSVM(C).fit(documents, eval_set=[documents], metric="ndcg@2")
+    expected = evaluate(documents.y, model.predict(documents), documents.offsets, cuts=[2])["ndcg@2"]
+    assert model.evals_result_["validation_0"]["ndcg@2"] == expected > 0
+    for metric in ("foo", None, 3):
+        with pytest.raises(ParameterError, match="is unknown"):
+            RankSVM(C).fit(documents, metric=metric)
 
 
 def test_eval_sets_that_do_not_fit():

@@ -138,6 +138,18 @@ def test_a_c_that_overflows(precondition):
         RankSVM(1e300, scale="none", device="cpu", precondition=precondition).fit(X, y, qid)
 
 
+@pytest.mark.parametrize(
+    "eps, size, words",
+    [(1e300, 1.0, "eps=1e\\+300 ends the training where it starts"), (1e-5, 1e150, "nothing certifies the minimum")],
+)
+def test_reasons_are_those_of_the_training(eps, size, words):
+    rng = np.random.default_rng(0)
+    X, qid = size * rng.normal(size=(60, 3)), np.repeat(np.arange(12), 5)
+    with pytest.warns(UserWarning, match=words):
+        model = RankSVM(1.0, eps=eps, device="cpu").fit(X, X[:, 0] > 0, qid)
+    assert not model.converged_
+
+
 def test_a_large_eps_still_learns():
     X, y, qid = documents(scale="tiny")
     assert RankSVM(1e9, scale="none", device="cpu", eps=2).fit(X, y, qid).coef_.any()
