@@ -102,6 +102,12 @@ def test_a_file_is_no_folder(tmp_path):
         persist.check_writable(tmp_path / "file" / "m")
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder that takes no files whatever the rights")
+def test_a_folder_that_takes_no_file_is_refused_before_the_work():
+    with pytest.raises(DataError, match="cannot write /proc/m: no file can be created in /proc .*Give another folder"):
+        persist.check_writable("/proc/m")
+
+
 def test_a_folder_is_not_a_file_name(tmp_path):
     for name in (tmp_path, f"{tmp_path}/new/"):
         with pytest.raises(DataError, match="is a folder"), persist.atomic_write(name):
