@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpukit import persist
+from gpukit import arrayfile, persist
 from gpukit.errors import DataError, ModelError, ParameterError
 
 ARRAYS = {
@@ -100,6 +101,13 @@ def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "file").write_text("kept")
     with pytest.raises(DataError, match=r"cannot write .*file/m: .*file is a file, not a folder. Give another folder"):
         persist.check_writable(tmp_path / "file" / "m")
+
+
+@pytest.mark.parametrize("magic, title", list(arrayfile.TITLES.items())[1:])
+def test_other_files_of_gpukit_are_named_for_what_they_are(tmp_path, magic, title):
+    (tmp_path / "file").write_bytes(magic + bytes(100))
+    with pytest.raises(ModelError, match=re.escape(f"file is {title} written by gpukit, not a gpukit model.")):
+        persist.load_model(tmp_path / "file")
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder that takes no files whatever the rights")
