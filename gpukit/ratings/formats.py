@@ -56,7 +56,12 @@ ITEM = set(
 )
 RATING = {"rating", "ratings", "score", "scores", "star", "stars", "overall", "bookrating", "userrating", "movierating"}
 TITLE = {"title", "titles", "name", "movietitle", "booktitle", "itemname"}
-TIME = {"timestamp", "timestamps", "time", "date", "datetime", "unixreviewtime", "ratingtimestamp", "ratingdate", "ts"}
+TIME = set(
+    """
+    timestamp timestamps time date datetime unixtime unixreviewtime ratingtimestamp ratingtime ratingdate ratedat
+    reviewdate createdat updatedat eventtime eventdate clicktime orderdate purchasedate invoicedate ts
+    """.split()
+)
 WEIGHT = {"weight", "weights"}
 COUNT = set(
     """
