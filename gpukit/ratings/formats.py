@@ -59,7 +59,7 @@ TITLE = {"title", "titles", "name", "movietitle", "booktitle", "itemname"}
 TIME = set(
     """
     timestamp timestamps time date datetime unixtime unixreviewtime ratingtimestamp ratingtime ratingdate ratedat
-    reviewdate createdat updatedat eventtime eventdate clicktime orderdate purchasedate invoicedate ts
+    reviewdate createdat updatedat eventtime clicktime ts
     """.split()
 )
 WEIGHT = {"weight", "weights"}
