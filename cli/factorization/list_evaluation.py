@@ -100,7 +100,7 @@ def best_line(full, k):
         return f"None of them has a hit in its {k} first: NDCG@{k} says nothing of who is best here."
     return (
         f"Best by NDCG@{k}: {name}. {full.judged[0].predictor} less {full.judged[rival].predictor}: "
-        f"{difference.mean:+.4f} ({difference.low:+.4f} to {difference.high:+.4f}, p {format_p(difference.p)})."
+        f"{difference.mean:+.4f} ({format_interval(difference.low, difference.high)}, p {format_p(difference.p)})."
     )
 
 
@@ -135,9 +135,14 @@ def show_differences(rows, ask):
         return
     texts = []
     for row in rows:
-        shown = f"{row['mean']:+.4f}", f"{row['low']:+.4f} to {row['high']:+.4f}", format_p(row["p"])
+        shown = f"{row['mean']:+.4f}", format_interval(row["low"], row["high"]), format_p(row["p"])
         texts.append({**row, **dict(zip(("difference", "interval", "p"), map(report.Figure, shown)))})
     report.print_table(texts, DIFFERENCE, f"{ask.model} less {ask.against}, paired over users")
+
+
+def format_interval(low, high):
+    """Format an interval; '-' for that of one user, which is not defined."""
+    return f"{low:+.4f} to {high:+.4f}" if low == low else "-"
 
 
 def format_p(p):

@@ -13,7 +13,7 @@ DRAWS = 200_000_000  # maximum random numbers of a test
 
 
 class Difference(NamedTuple):
-    """Mean of (ours - theirs) over users, its normal interval, p, users.
+    """Mean of (ours - theirs) over users, its normal interval (NaN for one user), p, users.
 
     p: of the randomisation test.
     """
@@ -37,7 +37,7 @@ def compare(ours, theirs, seed=0, quantile=NORMAL_95):
     if ours.shape != theirs.shape or ours.ndim != 1 or not len(ours):
         raise DataError(f"two values of each user are needed; got shapes {ours.shape} and {theirs.shape}.")
     change, n = ours - theirs, len(ours)
-    mean, spread = float(change.mean()), quantile * float(change.std(ddof=min(1, n - 1))) / n**0.5
+    mean, spread = float(change.mean()), quantile * float(change.std(ddof=1)) / n**0.5 if n > 1 else np.nan
     return Difference(mean, mean - spread, mean + spread, randomization_p_value(change, seed), n)
 
 
