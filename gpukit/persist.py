@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +91,12 @@ def _writable(path):
         raise DataError(f"cannot write {target}: no permission to write in {target.parent}.")
     if target.exists() and not os.access(target, os.W_OK):
         raise DataError(f"cannot write {target}: the file is there already and is read-only.")
-    return target
+    try:
+        with tempfile.TemporaryFile(dir=target.parent):  # /proc and some network folders refuse it whatever the rights
+            return target
+    except OSError as error:
+        why = f"no file can be created in {target.parent} ({error.strerror or error})"
+        raise DataError(f"cannot write {target}: {why}. Give another folder.") from error
 
 
 def save_arrays(path, header, arrays):

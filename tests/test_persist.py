@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -100,6 +101,26 @@ def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "file").write_text("kept")
     with pytest.raises(DataError, match=r"cannot write .*file/m: .*file is a file, not a folder. Give another folder"):
         persist.check_writable(tmp_path / "file" / "m")
+
+
+@pytest.mark.parametrize(
+    "magic, title",
+    [
+        (b"GPUKITR1", "a binary copy of ratings (.gkr)"),
+        (b"GPUKITL1", "a binary copy of documents (.gkl)"),
+        (b"GPUKITB1", "a basis of a graph"),
+    ],
+)
+def test_other_files_of_gpukit_are_named_for_what_they_are(tmp_path, magic, title):
+    (tmp_path / "file").write_bytes(magic + bytes(100))
+    with pytest.raises(ModelError, match=re.escape(f"file is {title} written by gpukit, not a gpukit model.")):
+        persist.load_model(tmp_path / "file")
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder that takes no files whatever the rights")
+def test_a_folder_that_takes_no_file_is_refused_before_the_work():
+    with pytest.raises(DataError, match="cannot write /proc/m: no file can be created in /proc .*Give another folder"):
+        persist.check_writable("/proc/m")
 
 
 def test_a_folder_is_not_a_file_name(tmp_path):

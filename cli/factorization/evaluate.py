@@ -125,15 +125,19 @@ def evaluate_ratings(ask, fitted, other, stages):
 
 
 def evaluate_sequentially(ask, fitted, other, stages):
-    """Return the --json output of ratings that are predicted one after the other; by_time: whether they have times."""
+    """Return the --json output of ratings that are predicted one after the other.
+
+    by_time: whether they have times; trained: as in evaluate_ratings.
+    """
     sequence, rows, test = fitted._sequential(read_test(ask, stages))
-    differences = []
+    trained, differences = {ask.model: table.count_trained(fitted, test)}, []
     if other is not None:
+        trained[ask.against] = table.count_trained(other, test)
         predicted = [predictions.predicted for predictions in (sequence, other._sequential(test)[0])]
         differences = [difference_of(test, predicted, ask)]
     stages.done("evaluating")
     facts = {"judged": "ratings in sequence", "rows": rows, "ratings": len(test)}
-    return {**facts, "by_time": test.times is not None, "differences": differences}
+    return {**facts, "by_time": test.times is not None, "differences": differences, "trained": trained}
 
 
 def difference_of(test, predicted, ask):
@@ -155,8 +159,8 @@ def show_ratings(ask, results):
         lines = [f"{ask.test} has no times: a user's ratings are in the order of the file."][results["by_time"] :]
     else:
         lines = [table.unknown_line(results["ratings"], *results["unknown"].values(), "ratings")]
-        lines += [table.trained_line(results["ratings"], count, name) for name, count in results["trained"].items()]
         lines.append(table.outside_line(results["ratings"], results["outside_range"], results["range"]))
+    lines += [table.trained_line(results["ratings"], count, name) for name, count in results["trained"].items()]
     report.print_table(results["rows"], columns, title)
     show_differences(results["differences"], ask)
     report.remark_all(lines, ask.quiet)

@@ -99,8 +99,12 @@ def check(ask):
         raise ParameterError("--ranks and --gpus share the lists of all users out: add --all, or leave them out.")
     if (ask.only_category or ask.without_category) and ask.categories is None:
         raise ParameterError("--only-category and --without-category need --categories FILE, a file of item,category.")
-    if ask.ratings is None and (ask.columns is not None or ask.sep is not None):
-        raise ParameterError("--columns and --sep describe the file of --ratings: add it, or leave them out.")
+    if ask.categories is not None and not (ask.only_category or ask.without_category):
+        raise ParameterError("--categories needs --only-category or --without-category, which name some of them.")
+    is_described = ask.file_format != "auto" or ask.duplicates != "last" or ask.columns or ask.sep
+    if ask.ratings is None and is_described:
+        flags = "--columns, --sep, --format and --duplicates"
+        raise ParameterError(f"{flags} describe the file of --ratings: add it, or leave them out.")
     if ask.as_json and ask.output:
         raise ParameterError("--json prints on stdout and --output writes csv: leave one out.")
 

@@ -7,9 +7,12 @@ numbers of `unknown` users and items, texts of `warnings`, Stages `stages`.
 import contextlib
 import functools
 import shlex
+import warnings
 from pathlib import Path
 
+import click
 import numpy as np
+from click.core import ParameterSource
 
 from gpukit._cores import cores
 from gpukit.cli import report
@@ -22,6 +25,7 @@ from gpukit.factorization.implicit.feedback import check_test as check_kind
 from gpukit.factorization.implicit.feedback import resolve_feedback
 from gpukit.factorization.model.parts import collect_model
 from gpukit.io.sources import is_pattern
+from gpukit.neighbors.plan import CARDS
 from gpukit.parallel import ALONE
 from gpukit.ratings.check import are_clicks, are_pairs, number_lines
 from gpukit.ratings.chunk_reader import concatenate
@@ -30,6 +34,8 @@ from gpukit.ratings.read import read_ratings
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
 CURVE = 1 << 20  # test ratings whose RMSE has a standard error of about .0005
+HASHING = ("lsh_p", "lsh_q", "lsh_bits", "lsh_psi")
+NEIGHBORHOOD = (*HASHING, "neighbors", "hash", "search", "influence_rate", "influence_regularization")
 REFIT = "refit"  # the stage of a second training, on all ratings
 COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
 
@@ -250,9 +256,27 @@ def fit(ask, train, test, stages, team=ALONE):
     model, validation = build(ask), None if ask.early_stop else curve_ratings(test)  # the test set must not stop it
     options = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
     with training(ask, ask.silent) as (messages, progress):
+        if (text := unused_options(ask)) is not None:
+            warnings.warn(text, UserWarning, stacklevel=2)
         model.fit(train, validation=validation, progress=progress, **options)
     stages.done("preparing", {name: seconds for name, seconds in model.timings_.items() if name != "prepare"})
     return model, messages
+
+
+def unused_options(ask):
+    """Return a text on named options without effect, or None."""
+    source = click.get_current_context().get_parameter_source
+    if ask.neighbors == 0 or ask.solver in ("ials", "ease"):
+        names, why = NEIGHBORHOOD, "there are no neighbours"
+    elif not CARDS[ask.search].reads_codes:
+        names, why = HASHING, f"--search {ask.search} reads no hash"
+    else:
+        names, why = ("lsh_psi",) * (ask.hash != "simlsh"), f"--hash {ask.hash} takes no power of the ratings"
+    unused = [name for name in names if source(name) is not ParameterSource.DEFAULT and getattr(ask, name) != 0]
+    if ask.no_refit and not (ask.model and ask.test_fraction):
+        unused, why = ["no_refit"], "no model is trained again"
+    flags = ", ".join(f"--{name.replace('_', '-')}" for name in unused)
+    return f"{flags}: no effect, as {why}." if unused else None
 
 
 def curve_ratings(test):

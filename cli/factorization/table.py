@@ -142,7 +142,8 @@ NAMES += " unobserved_weight min_support lsh_p lsh_q lsh_bits lsh_psi beta influ
 NAMES += " influence_regularization"
 OPTIONS = {name: f"--{name.removeprefix('n_').replace('_', '-')}" for name in NAMES.split()} | RENAMED
 # ordinary words, except hash='minhash'
-OPTIONS_TOO = {name: f"--{name}" for name in ("hash", "precision", "search", "columns", "popularity", "diversity")}
+OPTIONS_TOO = {name: f"--{name}" for name in "hash precision search columns popularity diversity rates".split()}
+OPTIONS_TOO["psi"] = "--lsh-psi"
 NAMING = Naming(OPTIONS, OPTIONS_TOO)
 spoken, options_named = NAMING.spoken, NAMING.named
 

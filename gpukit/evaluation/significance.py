@@ -13,7 +13,7 @@ DRAWS = 200_000_000  # maximum random numbers of a test
 
 
 class Difference(NamedTuple):
-    """Mean of (ours - theirs) over users, its normal interval, p, users.
+    """Mean of (ours - theirs) over users, its normal interval (NaN for one user), p, users.
 
     p: of the randomisation test.
     """

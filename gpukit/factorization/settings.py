@@ -262,16 +262,21 @@ def check_effects(estimator, solver, kind, standard):
     is_exact = solver not in ("sgd", "sampled")
     sizes = "solver='ease', which has no factors and no epochs" if solver == "ease" else ""
     influences = f"solver={solver!r}, which learns no influences" if is_exact else ""
+    is_named, has_rate = estimator.solver != "auto", standard["learning_rate"] is not None
     has_beta = solver == "hogwild" or (kind == "paper" and not is_exact)
     reasons = {
         **{"n_factors": sizes, "n_epochs": sizes},
-        "learning_rate": f"solver={solver!r}, which solves exactly" if standard["learning_rate"] is None else "",
+        "learning_rate": "" if has_rate else f"solver={solver!r}, which solves exactly",
+        "unobserved_weight": "" if solver == "ials" else f"solver={solver!r}, which has no such weight",
+        "n_negatives": f"solver={solver!r}, which draws none" if is_named and solver in ("ials", "ease") else "",
         "beta": "" if has_beta else f"rates={kind!r} of {solver!r}. Use rates='paper'",
         **{"influence_rate": influences, "influence_regularization": influences},
     }
     for name, reason in reasons.items():
         if reason and (value := getattr(estimator, name, None)) is not None:
             raise ParameterError(f"{name}={value!r} means nothing to {reason}.")
+    if kind == "paper" and is_named and not has_rate:
+        raise ParameterError(f"rates={kind!r} means nothing to solver={solver!r}, which solves exactly.")
 
 
 OPTIONAL = {  # parameters of some solvers: their Settings, check and bounds

@@ -54,14 +54,14 @@ AGAIN = "Write it again with gpukit convert, from the original."
 
 
 FORMATS = {  # recognised by their magic; gpukit writes those with a title
-    name: arrayfile.Kind(magic, title, DataError, AGAIN)
-    for name, magic, title in (
-        ("model", persist.KIND.magic, "a model or checkpoint"),
-        ("gkr", b"GPUKITR1", "a binary copy of ratings (.gkr)"),
-        ("gkl", b"GPUKITL1", "a binary copy of documents (.gkl)"),
-        ("basis", b"GPUKITB1", "a basis of a graph"),
-        ("parquet", b"PAR1", ""),
-        ("npy", b"\x93NUMPY", ""),
+    name: arrayfile.Kind(magic, arrayfile.TITLES.get(magic, ""), DataError, AGAIN)
+    for name, magic in (
+        ("model", persist.KIND.magic),
+        ("gkr", b"GPUKITR1"),
+        ("gkl", b"GPUKITL1"),
+        ("basis", b"GPUKITB1"),
+        ("parquet", b"PAR1"),
+        ("npy", b"\x93NUMPY"),
     )
 }
 

@@ -17,6 +17,7 @@ FLOAT32_MAX = float(np.finfo(np.float32).max)
 WIDEST = 1 << 30  # maximum bytes of a text array
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234, which may also be a decimal comma
 POINT = r"[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?"  # a number with a point, and one with a comma
+TOO_SMALL = "closer to 0 than float32 holds"
 IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
 COMMA = POINT.replace(r"\.", ",")
 GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3}){2,}(?:\.\d*)?|,\d{3}\.\d*|(?:\.\d{3}){2,}(?:,\d*)?|\.\d{3},\d*)")
@@ -62,6 +63,12 @@ def number_fault(word, kind):
         return None
     is_spelled = word.strip().lstrip("+-").lower() in ("inf", "infinity", "nan")
     return "not a finite number" if is_spelled else f"not a finite {kind}: it is larger than {kind} holds"
+
+
+def rounds_to_zero(numbers):
+    """Return True for numbers (n,) other than 0 that float32 rounds to 0."""
+    with np.errstate(over="ignore"):
+        return (np.asarray(numbers, np.float32) == 0) & (np.asarray(numbers, np.float64) != 0)
 
 
 def with_point(text):

@@ -29,6 +29,7 @@ from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, is_partitioned, whole_column
 from gpukit.io.ids import check_types, factorize
 from gpukit.io.times import as_seconds
+from gpukit.io.words import TOO_SMALL, rounds_to_zero
 from gpukit.ratings import formats
 from gpukit.ratings.check import ONE, are_clicks, misshapen, validate_ratings, with_values
 from gpukit.ratings.formats import IDS, MAYBE, NUMBERS, WORDS, Request, find_columns, has_ids
@@ -375,7 +376,7 @@ def _numbered(users, items, columns):
 
 
 def as_values(values):
-    """Return ratings as float32; DataError for values that are not real numbers, or too large."""
+    """Return ratings as float32; DataError for values that are not real numbers, too large or too close to 0."""
     values = as_array(values, "the ratings")
     _check_real(values)
     try:
@@ -383,9 +384,14 @@ def as_values(values):
             narrow = values.astype(np.float32, copy=False)
     except (TypeError, ValueError) as error:
         raise DataError(f"The ratings are not numbers ({error}).") from error
-    if np.isinf(narrow).any() and np.isfinite(wide := values.astype(np.float64))[np.isinf(narrow)].any():
-        large = wide[np.isinf(narrow) & np.isfinite(wide)][0]
-        raise DataError(f"The rating {large:g} is larger than float32 holds. Scale the ratings.")
+    if narrow is values:
+        return narrow
+    edge = np.isinf(narrow) | (narrow == 0)
+    wide = values[edge].astype(np.float64)
+    lost = wide[np.isfinite(wide) & (wide != 0)]
+    if len(lost):
+        how = TOO_SMALL if abs(lost[0]) < 1 else "larger than float32 holds"
+        raise DataError(f"The rating {lost[0]:g} is {how}. Scale the ratings.")
     return narrow
 
 
@@ -444,9 +450,10 @@ def replace_weights(ratings, given, X, y):
     if weights.shape != (count,):
         raise DataError(f"sample_weight must hold a number a {what}, {count:,}; its shape is {weights.shape}.")
     most = np.finfo(np.float32).max
-    wrong = np.flatnonzero(~((weights >= 0) & (weights <= most)))
+    wrong = np.flatnonzero(~((weights >= 0) & (weights <= most)) | rounds_to_zero(weights))
     if len(wrong):
-        raise DataError(f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}; weights are from 0 to {most:.3g}.")
+        why = f"weights are from 0 to {most:.3g}, and above 0 not {TOO_SMALL}"
+        raise DataError(f"sample_weight[{wrong[0]}] is {weights[wrong[0]]}; {why}.")
     weights = weights.astype(np.float32)
     if is_matrix:
         weights = weights[ratings.users]

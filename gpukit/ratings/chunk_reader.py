@@ -22,11 +22,13 @@ from gpukit.io.times import as_seconds, order_of, seconds_of
 from gpukit.io.words import (
     FLOAT32_MAX,
     SHOWN,
+    TOO_SMALL,
     as_ids,
     decode,
     is_integer,
     is_number,
     number_fault,
+    rounds_to_zero,
     strip_blank_end,
     text_array,
 )
@@ -96,6 +98,8 @@ def _is_sound(name, column, bounds):
         return b"" not in column.encoded.dictionary.to_pylist()
     if name in NUMBERS and len(column) and not (-FLOAT32_MAX <= column.min() and column.max() <= FLOAT32_MAX):
         return False  # also for NaN
+    if name in NUMBERS and rounds_to_zero(column).any():
+        return False
     if name == "values" and bounds is not None and len(column):
         return np.float32(bounds[0]) <= np.float32(column.min()) and np.float32(column.max()) <= np.float32(bounds[1])
     return name != "counts" or not (column < 0).any()
@@ -113,7 +117,7 @@ def _number_of(word, decimal):
     """Return a number with a decimal point, None for another word."""
     if decimal == ",":
         word = "" if "." in word else word.replace(",", ".")
-    return word if is_number(word) else None
+    return word if is_number(word) and not rounds_to_zero(float(word)) else None
 
 
 def _seconds(column, lenient):
@@ -378,12 +382,15 @@ def read_parquet(source, request, builder, groups=None):
 
 
 def _check_numbers(numbers, dtype, where):
-    """Raise DataError for the first number that is not finite in a dtype; where: (file, first row, what it is)."""
+    """Raise DataError for the first number that is not finite in a dtype, or rounded to 0 in float32.
+
+    where: (file, first row, what it is).
+    """
     name, first, what = where
-    bad = np.flatnonzero(~(np.abs(numbers) <= np.finfo(dtype).max))
+    bad = np.flatnonzero(~(np.abs(numbers) <= np.finfo(dtype).max) | rounds_to_zero(numbers))
     if len(bad):
         value = float(numbers[bad[0]])
-        fault = number_fault(repr(value), np.dtype(dtype).name)
+        fault = number_fault(repr(value), np.dtype(dtype).name) or TOO_SMALL
         raise DataError(f"{name}, row {first + bad[0]:,}: the {what} {value:g} is {fault}. Remove such rows first.")
 
 

@@ -28,6 +28,7 @@ from gpukit.io.records import hidden
 from gpukit.io.sources import count_marks
 from gpukit.io.times import seconds_of
 from gpukit.io.words import (
+    TOO_SMALL,
     comma_error,
     commas_are_decimal,
     is_decimal_comma,
@@ -35,6 +36,7 @@ from gpukit.io.words import (
     is_number,
     number_fault,
     quote,
+    rounds_to_zero,
     separator_of,
     with_point,
 )
@@ -54,7 +56,12 @@ ITEM = set(
 )
 RATING = {"rating", "ratings", "score", "scores", "star", "stars", "overall", "bookrating", "userrating", "movierating"}
 TITLE = {"title", "titles", "name", "movietitle", "booktitle", "itemname"}
-TIME = {"timestamp", "timestamps", "time", "date", "datetime", "unixreviewtime", "ratingtimestamp", "ratingdate", "ts"}
+TIME = set(
+    """
+    timestamp timestamps time date datetime unixtime unixreviewtime ratingtimestamp ratingtime ratingdate ratedat
+    reviewdate createdat updatedat eventtime clicktime ts
+    """.split()
+)
 WEIGHT = {"weight", "weights"}
 COUNT = set(
     """
@@ -509,7 +516,11 @@ def bad_rating(name, line, text, what="rating"):
     """Return the DataError for an invalid rating, weight or count."""
     if (problem := comma_error(text)) is not None:
         return DataError(f"{name}, line {line:,}: the {what} {quote(text)} has {problem}")
-    fault = number_fault(text, "float32") or "written with a point, and others of the file with a decimal comma"
+    fault = number_fault(text, "float32") or (
+        TOO_SMALL
+        if rounds_to_zero(float(text))
+        else "written with a point, and others of the file with a decimal comma"
+    )
     return DataError(
         f"{name}, line {line:,}: the {what} {quote(text)} is {fault}. Correct or remove the line; if the "
         f"{what}s stand in another column, name the columns with --columns (such as user,item,-,rating)."

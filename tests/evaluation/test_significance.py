@@ -25,6 +25,11 @@ def test_the_interval_is_normal():
     assert found.users == 400
 
 
+def test_one_user_has_no_interval():
+    found = compare([0.5], [0.25])
+    assert (found.mean, found.p, found.users) == (0.25, 1, 1) and np.isnan([found.low, found.high]).all()
+
+
 def test_alike_and_far_apart():
     ours = np.random.default_rng(1).random(300)
     assert compare(ours, ours) == (0, 0, 0, 1, 300)
@@ -44,11 +49,6 @@ def test_the_seed_decides(monkeypatch):
     assert compare(ours, theirs, 1) == compare(ours, theirs, 1)
     monkeypatch.setattr(significance, "DRAWS", 50 * 1500)
     assert round(1 / compare(ours + 9, theirs).p) == 1501
-
-
-def test_one_user_has_no_interval():
-    found = compare([1.0], [0.25])
-    assert (found.mean, found.p, found.users) == (0.75, 1.0, 1) and np.isnan([found.low, found.high]).all()
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [([], []), ([1.0], [1.0, 2.0]), ([[1.0]], [[2.0]])])

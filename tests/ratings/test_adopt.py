@@ -374,6 +374,18 @@ def test_ratings_beyond_float32(form, recwarn):
     assert not recwarn.list
 
 
+@pytest.mark.parametrize("form", ["list", "text", "frame", "y", "sparse", "dense"])
+def test_ratings_that_float32_rounds_to_0(form):
+    """0 itself, and the smallest number that is not rounded to it, are ratings."""
+    values, pairs = np.array([4, 1e-46, 0]), ([9, 2, 9], [1, 0, 0])
+    forms = {"list": (*pairs, values.tolist()), "text": (*pairs, values.astype(str).tolist()), "y": pairs}
+    forms |= {"frame": FRAME.assign(stars=values), "sparse": scipy.sparse.coo_array((values, pairs))}
+    forms["dense"] = np.array([[0.5, *values], [1.5, *values], [np.nan, *values]])
+    with pytest.raises(DataError, match="The rating 1e-46 is closer to 0 than float32 holds. Scale the ratings"):
+        ratings_of(forms[form], values if form == "y" else None)
+    assert as_ratings((*pairs, [4, 1e-45, 0])).values.tolist() == [4, np.float32(1e-45), 0]
+
+
 def test_columns_are_matched_by_their_labels():
     users, items, values = (FRAME[name] for name in FRAME.columns)
     assert triples(as_ratings((users, items[::-1], values.sample(frac=1, random_state=1)))) == TRIPLES

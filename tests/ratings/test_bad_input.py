@@ -22,6 +22,7 @@ GOOD = "".join(f"{row % 7},{row},3\n" for row in range(500))
         ("1,2,nan", "'nan' is not a finite"),
         ("1,2,-inf", "'-inf' is not a finite"),
         ("1,2,1e39", "'1e39' is not a finite float32: it is larger than float32 holds"),
+        ("1,2,-1e-46", "'-1e-46' is closer to 0 than float32 holds"),
         ("1,2,1_0", "'1_0' is not a number"),
         ("1,2,4.5.1", "'4.5.1' is not a number"),
         ("1,2,4x", "'4x' is not a number"),

@@ -206,6 +206,14 @@ def test_the_later_date_of_a_repeated_pair_wins(early, late, write):
     assert read_ratings(path, duplicates="last").values.tolist() == [2.0]
 
 
+@pytest.mark.parametrize("name", ["rated_at", "Created At", "unix_time", "reviewDate", "event time", "rating-time"])
+def test_common_names_of_times(name, write):
+    """With such a column two ids are clicks, too."""
+    path = write(f"user,item,rating,{name}\na,x,2,9\na,x,5,3\n")
+    assert read_ratings(path).values.tolist() == [2.0] and read_ratings(path, times=True).times.tolist() == [9]
+    assert read_ratings(write(f"user,item,{name}\na,x,9\nb,y,3\n")).counts.tolist() == [1, 1]
+
+
 def test_weights_and_counts_by_request(write):
     path = write("u,i,r,w,c\n1,7,3,0.25,2\n2,7,4,1.00000000000000001,16777217\n")
     ratings = read_ratings(path, columns="user,item,rating,weight,count")

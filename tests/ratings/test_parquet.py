@@ -104,6 +104,7 @@ def test_row_groups_out(tmp_path, monkeypatch):
         (dict(rating=[1.0, 2.0, None, 4.0]), "a.parquet, row 3 has no rating"),
         (dict(rating=["1", "2", "3", "4"]), "the rating holds string, not numbers"),
         (dict(rating=[1.0, 2.0, np.nan, 4.0]), "row 3: the rating nan is not a finite number"),
+        (dict(rating=[1.0, 2.0, 1e-46, 4.0]), "row 3: the rating 1e-46 is closer to 0 than float32 holds"),
         (dict(rating=[1.0, 2.0, 1e39, 4.0]), "row 3: the rating 1e.39 is not a finite float32: it is larger than"),
         (dict(timestamp=[1, None, 3, 4]), "row 2 has no time"),
         (dict(user=[1.0, 2.0, 3.0, np.nan]), "a.parquet, row 4 has no user id"),

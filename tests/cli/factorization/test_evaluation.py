@@ -97,3 +97,9 @@ def test_ratings_in_sequence(verb, refused, model_file, tmp_path):
     (difference,) = json.loads(against.out)["differences"]
     assert difference["mean"] == 0 and difference["users"] == 2
     assert "leave it out" in refused("evaluate", model_file, timed, "--sequential", "--lists")
+
+
+def test_ratings_in_sequence_that_the_model_was_trained_on_are_counted(verb, model_file, ratings_file):
+    result = verb("evaluate", model_file, ratings_file, "--sequential", *CPU)
+    count = len(ratings_file.read_text().splitlines())
+    assert f"Of {count:,} test ratings, {count:,} are of pairs that {model_file} was trained on" in result.err

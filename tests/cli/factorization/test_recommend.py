@@ -71,7 +71,9 @@ def test_refusals(refused, model_file, tmp_path):
     assert "integers" in refused("recommend", model_file, "--user", "ann")
     assert "--all" in refused("recommend", model_file)
     assert "Give the users by one of" in refused("recommend", model_file, "--all", "--user", 100)
-    assert "describe the file of --ratings" in refused("recommend", model_file, "--all", "--sep", ";")
+    for option, value in (("--sep", ";"), ("--format", "csv"), ("--duplicates", "mean"), ("--columns", "item,rating")):
+        assert "describe the file of --ratings" in refused("recommend", model_file, "--all", option, value)
+    assert "--categories needs --only-category" in refused("recommend", model_file, "--all", "--categories", "c.csv")
     assert "does not exist" in refused("recommend", model_file, "--all", "--output", tmp_path / "no" / "out.csv")
     assert "-n" in refused("recommend", model_file, "--user", 100, "-n", 0)
     assert "does not exist" in refused("recommend", model_file, "--user", 100, "--titles", tmp_path / "none.csv")

@@ -5,13 +5,13 @@ import re
 
 import numpy as np
 import pytest
-from cli_support import SMALL, planted, write_rows
+from cli_support import NAMED, SMALL, planted, replaced, write_rows
 
 from gpukit.device import Device
 
 
 def as_json(verb, *arguments):
-    result = verb("train-lshmf", "--json", *SMALL, *arguments)
+    result = verb("train-lshmf", "--json", *replaced(SMALL, *arguments))
     assert result.code == 0 and result.err == "", result
     return json.loads(result.out)
 
@@ -81,7 +81,7 @@ def test_the_seed_decides(verb, ratings_file):
     assert one["results"][0] == same["results"][0] != other["results"][0]
 
 
-@pytest.mark.parametrize("option", [(*SMALL[:4], "--no-neighbors"), (*SMALL, "--neighbors", 0)])
+@pytest.mark.parametrize("option", [(*SMALL[:4], "--no-neighbors"), replaced(SMALL, "--neighbors", 0)])
 def test_without_neighbours_it_is_plain_factorization(verb, ratings_file, option):
     result = verb("train-lshmf", ratings_file, "--json", *option)
     assert json.loads(result.out)["estimator"] == "MatrixFactorization", result
@@ -95,6 +95,29 @@ def test_a_test_file_and_what_is_unknown_in_it(verb, ratings_file, tmp_path):
     assert result["train_ratings"] == len(planted()[2])
     messages = verb("train-lshmf", ratings_file, "--test", test, *SMALL).err
     assert "Of 4 test ratings, 1 are of users and 2 of items without a training rating" in messages
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        (("--neighbors", 0, "--hash", "minhash"), "--lsh-q, --hash: no effect, as there are no neighbours."),
+        (("--no-neighbors", "--influence-rate", 0.1), "--lsh-q, --influence-rate: no effect, as there are no neigh"),
+        (("--search", "exact"), "--lsh-q: no effect, as --search exact reads no hash."),
+        (
+            ("--hash", "minhash", "--lsh-psi", 4),
+            "--lsh-psi: no effect, as --hash minhash takes no power",
+        ),
+        (("--no-refit",), "--no-refit: no effect, as no model is trained again."),
+        ((), None),
+    ],
+)
+def test_options_without_effect_are_named(verb, ratings_file, options, text):
+    words = replaced(NAMED, *options)
+    if "--no-neighbors" in options:
+        words = replaced(words, "--neighbors", 0)
+    result = verb("train-lshmf", ratings_file, *words, "--json")
+    warnings = json.loads(result.out)["warnings"]
+    assert result.code == 0 and (warnings == [] if text is None else warnings[0].startswith(text))
 
 
 def test_training_on_all_has_no_test_columns(verb, ratings_file):

@@ -136,13 +136,14 @@ def test_a_matrix_has_a_weight_a_user(one_thread):
         (lambda w: -w, "is -"),
         (lambda w: np.where(np.arange(len(w)) == 3, np.nan, w), r"sample_weight\[3\] is nan"),
         (lambda w: w * np.inf, "is inf; weights are from 0 to 3.4e"),
+        (lambda w: w.astype(float) * 0 + 1e-46, "is 1e-46; weights are from 0 to 3.4e.*not closer to 0 than float32"),
         (lambda w: w.astype(float) * 0 + 1e39, r"sample_weight\[0\] is 1e.39; weights are from 0 to 3.4e"),
         (lambda w: w[:-1], "a number a rating"),
         (lambda w: w[:, None], "a number a rating"),
         (lambda w: ["a"] * len(w), "must be numbers"),
         (lambda w: w * 0, "All weights are zero"),
     ],
-    ids=["negative", "nan", "infinite", "too large", "short", "two dimensions", "text", "nothing"],
+    ids=["negative", "nan", "infinite", "too small", "too large", "short", "two dimensions", "text", "nothing"],
 )
 def test_bad_weights(change, words):
     ratings, weights = table()
