@@ -20,7 +20,7 @@ SHAPES = (
 SCALE = click.FloatRange(0, 1, min_open=True)
 
 
-@click.command("reproduce", cls=options.Command)
+@click.command("reproduce")
 @click.argument("paper", type=click.Choice(tuple(papers.PAPERS)))
 @click.argument("items", nargs=-1, metavar="[TABLE|FIGURE]...")
 @option("--scale", "Fraction of the ratings, queries or vertices.", SCALE, 1.0)
@@ -100,7 +100,7 @@ def draw(results, path):
         axis.legend()
 
 
-class Bench(options.Command):
+class Bench(click.Command):
     """A command whose first word may be the command `reproduce` instead of a name."""
 
     commands = {reproduce.name: reproduce}

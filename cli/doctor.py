@@ -45,7 +45,7 @@ TESTED = {  # package: pattern of the versions, how to get one
 }
 
 
-@click.command(cls=options.Command)
+@click.command()
 @click.argument("jobs", metavar="[JOB]...", nargs=-1, type=click.Choice(JOBS))
 @option("--compile compiles", "Compile the code of every JOB instead; needs no GPU.", bool)
 @option("--for targets LIST", "Compile kernels for these GPUs: sm_80,sm_90 [this machine's].")

@@ -167,17 +167,6 @@ def refuse_unused(names, reason):
             raise ParameterError(f"{parameter.opts[0]} {reason}")
 
 
-def refuse_twice(given):
-    """Raise ParameterError for an option with a value that is given twice and takes one value.
-
-    given: the parameters of a command line in its order.
-    """
-    options = [param for param in given if isinstance(param, click.Option)]
-    for number, param in enumerate(options):
-        if param in options[:number] and not (param.multiple or param.is_flag):
-            raise ParameterError(f"{param.opts[0]} is given twice, and takes one value. Leave one of them out.")
-
-
 BASIC, ADVANCED, PAPERS = "Options", "Advanced options", "Options of the papers' algorithms"
 FEW = 20  # parameters, which need no sections
 SECTIONS = {  # of options with these names; others are in BASIC
@@ -197,18 +186,7 @@ SECTIONS = {  # of options with these names; others are in BASIC
 }
 
 
-class Command(click.Command):
-    """A command that takes each option with a value once."""
-
-    def parse_args(self, ctx, args):
-        """Parse the arguments; raise ParameterError for a second value of an option that takes one."""
-        if not ctx.resilient_parsing:  # not for a shell's completion
-            _, _, given = self.make_parser(ctx).parse_args(args=list(args))
-            refuse_twice(given)
-        return super().parse_args(ctx, args)
-
-
-class Sectioned(Command):
+class Sectioned(click.Command):
     """A command whose --help lists options by section if there are many."""
 
     def format_options(self, ctx, formatter):

@@ -21,15 +21,6 @@ def planted(users=60, items=40, share=0.4, seed=0):
     return rows, columns, np.clip(np.round(3 + likes[rows] * quality[columns]), 1, 5).astype(int)
 
 
-def replaced(words, *options):
-    """Return the words of a command line and options in place of those of the same names."""
-    words = list(words)
-    for name in {str(option).partition("=")[0] for option in options}.intersection(words):
-        if name.startswith("-"):
-            del words[words.index(name) : words.index(name) + 2]
-    return (*words, *options)
-
-
 def write_rows(path, rows):
     """Write a csv of the rows without a header."""
     path.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))

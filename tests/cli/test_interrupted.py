@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from cli_support import PATIENCE, SMALL, heed_ctrl_c, read_until, replaced
+from cli_support import PATIENCE, SMALL, heed_ctrl_c, read_until
 
 from gpukit.errors import DataError
 from gpukit.persist import load_header
@@ -31,7 +31,7 @@ def ctrl_c_at(monkeypatch):
 
 
 def results(verb, *arguments):
-    result = verb("train-lshmf", "--json", *replaced(SMALL, "--epochs", 6, "--deterministic", *arguments))
+    result = verb("train-lshmf", "--json", *SMALL, "--epochs", 6, "--deterministic", *arguments)
     assert result.code == 0, result
     return json.loads(result.out)
 
@@ -43,7 +43,7 @@ def test_resuming_ends_where_training_in_one_go_does(verb, ratings_file, tmp_pat
     whole = results(verb, ratings_file, *kind)
     ctrl_c_at("training", 4)
     options = ("--epochs", 6, "--deterministic", *kind, "--quiet")
-    result = verb("train-lshmf", ratings_file, "--checkpoint", checkpoint, *replaced(SMALL, *options))
+    result = verb("train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, *options)
     assert result.code == 130 and result.out == ""
     left = f"The checkpoint {checkpoint} is whole: the same command with --resume goes on from it."
     assert result.err == f"Interrupted. {left}\n"
@@ -76,14 +76,7 @@ def test_a_checkpoint_that_cannot_be_written(verb, ratings_file, tmp_path, ctrl_
     monkeypatch.setattr("gpukit.factorization.constants.RULES.checkpoint_seconds", 1e9)  # for any time of compilation
     ctrl_c_at("training", 2)
     result = verb(
-        "train-lshmf",
-        ratings_file,
-        "--checkpoint",
-        checkpoint,
-        *replaced(SMALL, "--neighbors", 0),
-        "-q",
-        "--force",
-        *solver,
+        "train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, "--neighbors", 0, "-q", "--force", *solver
     )
     left = " The one of before is whole: --resume goes on from it." if before else ""
     message = f"The checkpoint could not be written: cannot write {checkpoint}: No space left on device.{left}"
@@ -106,8 +99,8 @@ def test_recommendations_are_written_whole_or_not_at_all(verb, model_file, tmp_p
 
 @pytest.mark.slow
 def test_a_real_ctrl_c_on_a_terminal(ratings_file, tmp_path):
-    checkpoint, options = tmp_path / "ck", map(str, replaced(SMALL, "--epochs", 1_000_000_000))
-    command = [sys.executable, "-m", "gpukit.cli.main", "train-lshmf", ratings_file, *options]
+    checkpoint, options = tmp_path / "ck", [str(option) for option in SMALL]
+    command = [sys.executable, "-m", "gpukit.cli.main", "train-lshmf", ratings_file, *options, "--epochs", "1000000000"]
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [*command, "--checkpoint", checkpoint, "--model", tmp_path / "m"],

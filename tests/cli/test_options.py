@@ -56,19 +56,3 @@ def test_commands_speak_of_options(arguments, line, capsys, tmp_path, monkeypatc
     (tmp_path / "nothing").write_text("1 qid:1 1:0.5\n")
     assert run(arguments) == 2
     assert capsys.readouterr().err.startswith(line)
-
-
-@pytest.mark.parametrize(
-    "arguments, name",
-    [
-        (["train-lshmf", "x.csv", "--seed", "1", "--seed=1"], "--seed"),
-        (["recommend", "x.gpukit", "--user", "1", "--user", "2", "-n", "3", "-n4"], "-n"),
-        (["ranksvm", "x.txt", "--ndcg", "letor", "--model", "m", "--ndcg", "linear"], "--ndcg"),
-        (["impute", "x.csv", "-q", "-q", "--output", "a.csv", "--output", "b.csv"], "--output"),
-        (["bench", "reading", "--device", "cpu", "--device", "cpu"], "--device"),
-    ],
-)
-def test_an_option_with_a_value_is_given_once(arguments, name, capsys):
-    """Flags, and options that take several values, may come again."""
-    assert run(arguments) == 2
-    assert capsys.readouterr().err == f"Error: {name} is given twice, and takes one value. Leave one of them out.\n"

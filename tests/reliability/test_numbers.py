@@ -2,7 +2,7 @@
 
 import click
 import pytest
-from cli_support import CPU, replaced
+from cli_support import CPU
 
 from reliability.test_outputs import commands
 from reliability.verbs import CASES, arguments
@@ -52,7 +52,7 @@ def test_numbers_that_hurt(verb, folder, tmp_path, capsys, recwarn):
         for number in HURT:
             if name in AS_LONG_AS_ASKED and len(number) > 9:
                 continue
-            code = run([*replaced(words, f"{name}={number}")])
+            code = run([*words, f"{name}={number}"])
             lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Error")]
             assert code in (0, 1, 2) and len(lines) == (code > 0), (name, number, code, lines)
     assert not [one for one in recwarn if issubclass(one.category, RuntimeWarning)]
@@ -80,7 +80,7 @@ def test_text_that_hurts(verb, folder, tmp_path, capsysbinary, monkeypatch):
     for option in OTHERS[verb]:
         name = option.opts[0]
         for text in TEXTS:
-            code = run([*replaced(words, f"{name}={text}")])
+            code = run([*words, f"{name}={text}"])
             lines = [line for line in capsysbinary.readouterr().err.splitlines() if line.startswith(b"Error")]
             assert code in (0, 1, 2) and len(lines) == (code > 0), (name, text, code, lines)
             assert text or (code == 2 and name.encode() in lines[0]), (name, code, lines)

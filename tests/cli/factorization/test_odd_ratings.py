@@ -5,11 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
-from cli_support import CPU, NAMED, replaced
+from cli_support import CPU, NAMED
 
 from gpukit.factorization import MatrixFactorization
 
-FEW = replaced(NAMED, "--epochs", 2)
+FEW = (*NAMED, "--epochs", 2)
 
 
 @pytest.fixture

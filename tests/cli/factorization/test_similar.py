@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from cli_support import NAMED, replaced, write_rows
+from cli_support import NAMED, write_rows
 
 from gpukit.persist import load_model
 
@@ -56,7 +56,7 @@ def test_nothing_is_alike(verb, tmp_path):
     made = verb(
         "train-lshmf",
         write_rows(tmp_path / "r.csv", rows),
-        *("--test-fraction", 0, "--model", tmp_path / "m", *replaced(NAMED, "--neighbors", 0)),
+        *("--test-fraction", 0, "--model", tmp_path / "m", *NAMED, "--neighbors", 0),
     )
     assert made.code == 0, made
     result = verb("similar", tmp_path / "m", "--item", 1)
@@ -66,7 +66,7 @@ def test_nothing_is_alike(verb, tmp_path):
 
 
 def test_a_model_without_neighbours_has_similar_items_too(verb, ratings_file, tmp_path):
-    assert verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *replaced(NAMED, "--neighbors", 0)).code == 0
+    assert verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *NAMED, "--neighbors", 0).code == 0
     assert len(json.loads(verb("similar", tmp_path / "m", "--item", "a07", "-n", 4, "--json").out)["similar"]) == 4
 
 
