@@ -1,7 +1,10 @@
 """Distribution of tests over processes."""
 
+import collections
+
 import pytest
-from shares import count_processes, next_share, share
+from shares import Shares, count_processes, next_share, share
+from xdist.scheduler import LoadFileScheduling
 
 SIZES = {"tests/io/a.py": 9, "tests/svt/a.py": 5, "tests/svt/b/c.py": 5, "tests/io/b.py": 0}
 FILE = {"tests/test_x.py": 2}
@@ -24,6 +27,20 @@ def test_a_process_stays_in_its_folder(own, others, expected):
 @pytest.mark.parametrize(("own", "expected"), [(None, "tests/test_x.py"), ("tests/io/z.py", "tests/io/a.py")])
 def test_files_outside_folders_come_first(own, expected):
     assert next_share({**SIZES, **FILE}, own, []) == expected
+
+
+@pytest.mark.parametrize(("disabled", "expected"), [("0", "tests/test_x.py"), ("1", "tests/io/a.py")])
+def test_shares_with_most_tests_come_first_where_nothing_is_compiled(disabled, expected, monkeypatch):
+    given = []
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", disabled)
+    monkeypatch.setattr(
+        LoadFileScheduling, "_assign_work_unit", lambda self, node: given.append(next(iter(self.workqueue)))
+    )
+    queue = collections.OrderedDict((name, range(size)) for name, size in {**SIZES, **FILE}.items())
+    scheduler = Shares.__new__(Shares)
+    scheduler.assigned_work, scheduler.workqueue = {0: {}}, queue
+    scheduler._assign_work_unit(0)
+    assert given == [expected]
 
 
 def test_a_tier_that_waits_has_one_process_more():

@@ -434,6 +434,7 @@ def test_what_is_long_unused_is_removed_when_something_is_added(package):
     assert run(package)["loaded"] == EVERYTHING
 
 
+@pytest.mark.slow
 def test_nothing_is_removed_from_a_cache_that_nobody_used(package):
     """A container image of last year: a function that is compiled today does not remove the others."""
     folder, long_ago = package / "cache" / "code", time.time() - 31 * 24 * 3600

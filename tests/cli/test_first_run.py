@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import click
 import numpy as np
 import pytest
-from cli_support import SMALL
+from cli_support import NAMED
 
 from gpukit import _jit, timing
 from gpukit.cli import report
@@ -40,7 +40,7 @@ def test_what_both_kinds_need_and_then_the_rest_of_one(verb, begun, tmp_path, ki
 
 def test_code_for_another_processor_is_reported(verb, begun, monkeypatch, ratings_file):
     monkeypatch.setattr(helpers, "is_of_other_processor", lambda job, capability: job == "clicks")
-    done = verb("train-lshmf", ratings_file, *SMALL)
+    done = verb("train-lshmf", ratings_file, *NAMED)
     assert "once per machine; the cache has code for another processor.\n" in done.err
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from cli_support import PATIENCE, SMALL, heed_ctrl_c, read_until
+from cli_support import NAMED, PATIENCE, heed_ctrl_c, read_until
 
 from gpukit.errors import DataError
 from gpukit.persist import load_header
@@ -31,7 +31,7 @@ def ctrl_c_at(monkeypatch):
 
 
 def results(verb, *arguments):
-    result = verb("train-lshmf", "--json", *SMALL, "--epochs", 6, "--deterministic", *arguments)
+    result = verb("train-lshmf", "--json", *NAMED, "--epochs", 6, "--deterministic", *arguments)
     assert result.code == 0, result
     return json.loads(result.out)
 
@@ -43,7 +43,7 @@ def test_resuming_ends_where_training_in_one_go_does(verb, ratings_file, tmp_pat
     whole = results(verb, ratings_file, *kind)
     ctrl_c_at("training", 4)
     options = ("--epochs", 6, "--deterministic", *kind, "--quiet")
-    result = verb("train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, *options)
+    result = verb("train-lshmf", ratings_file, "--checkpoint", checkpoint, *NAMED, *options)
     assert result.code == 130 and result.out == ""
     left = f"The checkpoint {checkpoint} is whole: the same command with --resume goes on from it."
     assert result.err == f"Interrupted. {left}\n"
@@ -56,7 +56,7 @@ def test_resuming_ends_where_training_in_one_go_does(verb, ratings_file, tmp_pat
 
 def test_without_a_checkpoint_it_is_said_that_nothing_was_kept(verb, ratings_file, tmp_path, ctrl_c_at):
     ctrl_c_at("training", 2)
-    result = verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *SMALL, "--quiet")
+    result = verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *NAMED, "--quiet")
     assert result.code == 130 and result.err.startswith("Interrupted. Nothing was kept; --checkpoint FILE")
     assert result.err.count("\n") == 1 and os.listdir(tmp_path) == []
 
@@ -76,7 +76,7 @@ def test_a_checkpoint_that_cannot_be_written(verb, ratings_file, tmp_path, ctrl_
     monkeypatch.setattr("gpukit.factorization.constants.RULES.checkpoint_seconds", 1e9)  # for any time of compilation
     ctrl_c_at("training", 2)
     result = verb(
-        "train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, "--neighbors", 0, "-q", "--force", *solver
+        "train-lshmf", ratings_file, "--checkpoint", checkpoint, *NAMED, "--neighbors", 0, "-q", "--force", *solver
     )
     left = " The one of before is whole: --resume goes on from it." if before else ""
     message = f"The checkpoint could not be written: cannot write {checkpoint}: No space left on device.{left}"
@@ -85,7 +85,7 @@ def test_a_checkpoint_that_cannot_be_written(verb, ratings_file, tmp_path, ctrl_
 
 def test_before_training_there_is_no_checkpoint_to_speak_of(verb, ratings_file, tmp_path, ctrl_c_at):
     ctrl_c_at("neighbours", 0)
-    result = verb("train-lshmf", ratings_file, "--checkpoint", tmp_path / "ck", *SMALL, "--quiet")
+    result = verb("train-lshmf", ratings_file, "--checkpoint", tmp_path / "ck", *NAMED, "--quiet")
     assert result.code == 130 and "Training had not begun" in result.err and os.listdir(tmp_path) == []
 
 
@@ -99,7 +99,7 @@ def test_recommendations_are_written_whole_or_not_at_all(verb, model_file, tmp_p
 
 @pytest.mark.slow
 def test_a_real_ctrl_c_on_a_terminal(ratings_file, tmp_path):
-    checkpoint, options = tmp_path / "ck", [str(option) for option in SMALL]
+    checkpoint, options = tmp_path / "ck", [str(option) for option in NAMED]
     command = [sys.executable, "-m", "gpukit.cli.main", "train-lshmf", ratings_file, *options, "--epochs", "1000000000"]
     ours, theirs = pty.openpty()
     process = subprocess.Popen(

@@ -24,15 +24,18 @@ def ndcg(grades, scores, queries, k, kind):
     values = []
     for docs in by_query(grades, scores, queries):
         ranked = [g for g, s in sorted(docs, key=lambda d: -d[1])]
-        ideal = dcg(sorted(ranked, reverse=True), k, kind)
-        if ideal == 0:
-            if kind != "skip-blank":
-                values.append(0.0)
-        elif kind == "letor" and len(docs) < k:
-            values.append(0.0)
-        else:
-            values.append(dcg(ranked, k, kind) / ideal)
+        value = ndcg_of_query(ranked, sorted(ranked, reverse=True), k, kind)
+        if value is not None:
+            values.append(value)
     return sum(values) / len(values) if values else 0.0
+
+
+def ndcg_of_query(ranked, best, k, kind):
+    """NDCG@k of grades as ranked, and in the best order; None if kind leaves the query out."""
+    ideal = dcg(best, k, kind)
+    if ideal == 0:
+        return None if kind == "skip-blank" else 0.0
+    return 0.0 if kind == "letor" and len(ranked) < k else dcg(ranked, k, kind) / ideal
 
 
 def mean_average_precision(grades, scores, queries, relevant):

@@ -42,9 +42,10 @@ def plain(y, scores, offsets, ndcg, relevant):
 
 def mean_ndcg(y, scores, ndcg):
     """Mean of NDCG@k over k = 1 ... n of one query; None without a relevant document."""
-    return (
-        np.mean([metrics.ndcg(y, scores, np.zeros(len(y)), k, ndcg) for k in range(1, len(y) + 1)]) if y.any() else None
-    )
+    if not y.any():
+        return None
+    ranked, best = y[np.argsort(-scores, kind="stable")].tolist(), np.sort(y)[::-1].tolist()
+    return np.mean([metrics.ndcg_of_query(ranked, best, k, ndcg) for k in range(1, len(y) + 1)])
 
 
 @pytest.mark.parametrize("ndcg", NDCG_KINDS)

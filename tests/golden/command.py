@@ -39,7 +39,8 @@ class Case:
     files: name -> text or bytes; a name that ends in .gz, .bz2, .xz, .zst or .zip is compressed. stdin: what the last
     command reads. outputs: names of files whose contents are part of the answer. why: what the case is there for.
     pipes: name -> text or bytes of a named pipe; a command that has `<(name)` reads it as bash's process substitution.
-    in_shell: bash runs the commands, with `gpukit` in a process of its own.
+    in_shell: bash runs the commands, with `gpukit` in a process of its own. shared: cases with the same first command
+    on the same files run it once.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Case:
     why: str = ""
     pipes: dict = field(default_factory=dict)
     in_shell: bool = False
+    shared: bool = False
 
 
 def answer(case, folder, monkeypatch):
@@ -61,8 +63,25 @@ def answer(case, folder, monkeypatch):
     with contextlib.ExitStack() as stack:
         for name, content in case.pipes.items():
             commands = stack.enter_context(substituted(commands, folder / name, as_bytes(content)))
-        steps = [step(command, case, folder, monkeypatch) for command in commands]
+        first = [run_once(commands[0], case, folder, monkeypatch)] if case.shared else []
+        steps = first + [step(command, case, folder, monkeypatch) for command in commands[len(first) :]]
     return {"steps": steps, "outputs": {name: content_of(folder / name) for name in case.outputs}}
+
+
+FIRST = {}  # (command, contents of the files that it names): (its step, {name: contents of a file that it wrote})
+
+
+def run_once(command, case, folder, monkeypatch):
+    """Run the first command of a case, or give what it left for an earlier case."""
+    key = command, *(case.files[word] for word in shlex.split(command) if word in case.files)
+    if key not in FIRST:
+        before = {*os.listdir(folder)}
+        done = step(command, case, folder, monkeypatch)
+        FIRST[key] = done, {name: (folder / name).read_bytes() for name in {*os.listdir(folder)} - before}
+    done, written = FIRST[key]
+    for name, content in written.items():
+        (folder / name).write_bytes(content)
+    return done
 
 
 def step(command, case, folder, monkeypatch):

@@ -18,7 +18,7 @@ FILES = {
 def after(name, *commands, outputs=(), stdin=None, **files):
     """A case: a model is trained, and the commands use it."""
     train = "train-lshmf ratings.csv --model m.gpukit --factors 4 --neighbors 3 --epochs 3 --lsh-q 4 --quiet"
-    return Case(name, (train, *commands), {**FILES, **files}, stdin, outputs)
+    return Case(name, (train, *commands), {**FILES, **files}, stdin, outputs, shared=True)
 
 
 CASES = (

@@ -81,7 +81,7 @@ def test_a_mask_leaves_whole_columns_whole():
 
 def test_objects_with_pandas_na():
     frame = whole_frame().astype("Int64").astype(object)
-    got = imputer().fit(frame).completed_
+    got = imputer("interpolation").fit(frame).completed_
     assert set(map(str, got.dtypes)) == {"object"} and all(isinstance(one, int) for one in got.to_numpy().ravel())
 
 
@@ -137,8 +137,8 @@ def test_bounds_hold_in_every_dtype(dtype, bounds):
 @pytest.mark.parametrize("low, high", [(0.2, 0.8), (300, 400), (-9, -1)])
 def test_bounds_that_leave_no_value_are_refused(low, high):
     with pytest.raises(ParameterError, match="no value of uint8 is between the bounds"):
-        imputer(minimum=low, maximum=high).fit(frame_of("UInt8"))
-    model = imputer(minimum=low, maximum=high).fit(frame_of("Float64") * 0.001 + (low + high) / 2)
+        imputer("interpolation", minimum=low, maximum=high).fit(frame_of("UInt8"))
+    model = imputer("interpolation", minimum=low, maximum=high).fit(frame_of("Float64") * 0.001 + (low + high) / 2)
     with pytest.raises(ParameterError, match="no value of uint8 is between the bounds"):
         model.transform(frame_of("UInt8"))
 
@@ -166,7 +166,7 @@ def test_observed_values_beyond_a_bound_are_counted(name, where):
     seen = np.isfinite(values).sum()
     said = f"{name}={bound:g}: {count} of {seen} observed values are {where} it, the farthest {end:g}"
     with pytest.warns(UserWarning, match=re.escape(said)):
-        model = imputer(**{name: bound}).fit(frame)
+        model = imputer("interpolation", **{name: bound}).fit(frame)
     with pytest.warns(UserWarning, match=f"observed values are {where} it"):
         model.transform(frame)
 
@@ -189,7 +189,7 @@ def test_numbers_beyond_the_range_are_its_ends(dtype):
 
 
 def test_a_loaded_model_has_the_same_numbers(tmp_path):
-    model = imputer().fit(frame_of("Int64"))
+    model = imputer("interpolation").fit(frame_of("Int64"))
     model.save(tmp_path / "model.gpukit")
     loaded = GraphImputer.load(tmp_path / "model.gpukit")
     np.testing.assert_array_equal(loaded.completed_, model.completed_.T.to_numpy(dtype=float))

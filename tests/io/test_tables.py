@@ -49,10 +49,11 @@ def written(columns, count):
 @pytest.mark.parametrize("rows", [1, 7, 1 << 16])
 def test_csv_equals_the_naive_writers(threads, monkeypatch, rows):
     monkeypatch.setattr(tables, "ROWS", rows)
+    n = 100 if rows == 1 else 400  # a block costs more than its rows
     rng, words = np.random.default_rng(rows), [*AWKWARD, *WORDS, *HEADERS, *drawn_words(3, 200)]
-    ids, which = np.array(words), rng.integers(0, len(words), 400)
-    numbers = rng.integers(-(2**62), 2**62, 400)
-    stars = rng.integers(1, 11, 400).astype(np.float32) / 2
+    ids, which = np.array(words), rng.integers(0, len(words), n)
+    numbers = rng.integers(-(2**62), 2**62, n)
+    stars = rng.integers(1, 11, n).astype(np.float32) / 2
     known = tables.words(ids)
     columns = {
         "u,ser": lambda part: known.take(which[part]),
@@ -64,10 +65,10 @@ def test_csv_equals_the_naive_writers(threads, monkeypatch, rows):
     }
     texts = [ids[at] for at in which.tolist()]
     naive = [texts, map(str, numbers.tolist()), texts, [text[::-1] for text in texts], texts, [f"{x:g}" for x in stars]]
-    result = written(columns, 400)
+    result = written(columns, n)
     assert result == naive_csv(list(columns), *map(list, naive))
     rows = list(csv.reader(io.StringIO(result.decode(), newline="")))
-    assert [row[0] for row in rows[1:]] == texts and len(rows) == 401
+    assert [row[0] for row in rows[1:]] == texts and len(rows) == n + 1
 
 
 def test_floats_are_the_shortest_text_that_gives_them_back():

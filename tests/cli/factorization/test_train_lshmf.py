@@ -5,13 +5,13 @@ import re
 
 import numpy as np
 import pytest
-from cli_support import NAMED, SMALL, planted, replaced, write_rows
+from cli_support import NAMED, SMALL, planted, write_rows
 
 from gpukit.device import Device
 
 
-def as_json(verb, *arguments):
-    result = verb("train-lshmf", "--json", *replaced(SMALL, *arguments))
+def as_json(verb, *arguments, settings=NAMED):
+    result = verb("train-lshmf", "--json", *settings, *arguments)
     assert result.code == 0 and result.err == "", result
     return json.loads(result.out)
 
@@ -64,7 +64,7 @@ def test_json_holds_the_table(verb, ratings_file):
 
 
 def test_early_stopping_does_not_look_at_the_test_set(verb, ratings_file):
-    stopped = as_json(verb, ratings_file, "--early-stop", 2, "--neighbors", 0)
+    stopped = as_json(verb, ratings_file, "--early-stop", 2, "--neighbors", 0, settings=SMALL)
     rmse = [row["rmse"] for row in stopped["trials"][0]["curve"]]
     tested = errors_of(stopped, "MatrixFactorization")["test_rmse"]
     assert min(abs(value - tested) for value in rmse) > 1e-4
@@ -72,7 +72,7 @@ def test_early_stopping_does_not_look_at_the_test_set(verb, ratings_file):
 
 
 def test_quiet_prints_the_result_alone(verb, ratings_file):
-    result = verb("train-lshmf", ratings_file, "--quiet", *SMALL)
+    result = verb("train-lshmf", ratings_file, "--quiet", *NAMED)
     assert result.err == "" and "LSHMF on cpu" in result.out
 
 
@@ -81,7 +81,7 @@ def test_the_seed_decides(verb, ratings_file):
     assert one["results"][0] == same["results"][0] != other["results"][0]
 
 
-@pytest.mark.parametrize("option", [(*SMALL[:4], "--no-neighbors"), replaced(SMALL, "--neighbors", 0)])
+@pytest.mark.parametrize("option", [(*SMALL[:4], "--no-neighbors"), (*NAMED, "--neighbors", 0)])
 def test_without_neighbours_it_is_plain_factorization(verb, ratings_file, option):
     result = verb("train-lshmf", ratings_file, "--json", *option)
     assert json.loads(result.out)["estimator"] == "MatrixFactorization", result
@@ -93,7 +93,7 @@ def test_a_test_file_and_what_is_unknown_in_it(verb, ratings_file, tmp_path):
     result = as_json(verb, ratings_file, "--test", test)
     assert result["test_ratings"] == 4 and result["unknown_in_test"] == {"users": 1, "items": 2}
     assert result["train_ratings"] == len(planted()[2])
-    messages = verb("train-lshmf", ratings_file, "--test", test, *SMALL).err
+    messages = verb("train-lshmf", ratings_file, "--test", test, *NAMED).err
     assert "Of 4 test ratings, 1 are of users and 2 of items without a training rating" in messages
 
 
@@ -112,9 +112,9 @@ def test_a_test_file_and_what_is_unknown_in_it(verb, ratings_file, tmp_path):
     ],
 )
 def test_options_without_effect_are_named(verb, ratings_file, options, text):
-    words = replaced(NAMED, *options)
+    words = (*NAMED, *options)
     if "--no-neighbors" in options:
-        words = replaced(words, "--neighbors", 0)
+        words = (*words, "--neighbors", 0)
     result = verb("train-lshmf", ratings_file, *words, "--json")
     warnings = json.loads(result.out)["warnings"]
     assert result.code == 0 and (warnings == [] if text is None else warnings[0].startswith(text))
@@ -183,7 +183,7 @@ def test_reading_options_reach_the_reader(verb, tmp_path):
 @pytest.mark.slow
 def test_the_picture(verb, ratings_file, tmp_path):
     picture = tmp_path / "curve.png"
-    assert verb("train-lshmf", ratings_file, "--plot", picture, *SMALL).code == 0
+    assert verb("train-lshmf", ratings_file, "--plot", picture, *NAMED).code == 0
     assert picture.read_bytes().startswith(b"\x89PNG") and list(tmp_path.iterdir()) == [picture]
 
 
@@ -332,13 +332,13 @@ def dated(tmp_path):
 
 @pytest.mark.slow
 def test_the_last_ratings_by_time_are_held_out(verb, dated):
-    result = verb("train-lshmf", dated, "--split", "time", *SMALL)
+    result = verb("train-lshmf", dated, "--split", "time", *NAMED)
     n = len(planted()[2])
     since = np.datetime64("2001-01-01") + n - round(n / 10)
     assert (
         result.code == 0 and f"{round(n / 10)} of the ratings, the last ones, from {since} on, are held" in result.err
     )
-    result = verb("train-lshmf", dated, "--split", "user-time", *SMALL)
+    result = verb("train-lshmf", dated, "--split", "user-time", *NAMED)
     assert result.code == 0 and "of the ratings, the last of each user, are held out" in result.err
 
 
@@ -346,12 +346,12 @@ def test_the_last_ratings_by_time_are_held_out(verb, dated):
     ("split", "said"), [("user-last", "the last one of each user"), ("user-one", "one of each user")]
 )
 def test_one_rating_of_each_user_is_held_out(verb, dated, split, said):
-    result = verb("train-lshmf", dated, "--split", split, *SMALL)
+    result = verb("train-lshmf", dated, "--split", split, *NAMED)
     assert result.code == 0 and f"60 of the ratings, {said}, are held out" in result.err
 
 
 def test_users_are_held_out(verb, dated):
-    result = verb("train-lshmf", dated, "--split", "users", "--test-fraction", 0.2, *SMALL)
+    result = verb("train-lshmf", dated, "--split", "users", "--test-fraction", 0.2, *NAMED)
     held = int((np.random.default_rng(0).random(60) < 0.2).sum())
     assert result.code == 0 and f"of the ratings, those of {held} users, are held out" in result.err
 

@@ -48,7 +48,7 @@ def tables(tmp_path):
 
 @pytest.fixture
 def model(verb, tables, tmp_path):
-    assert verb("ranksvm", tables["train.csv"], "--model", tmp_path / "m.gpukit", *CPU).code == 0
+    assert verb("ranksvm", tables["train.csv"], "--c", "1", "--model", tmp_path / "m.gpukit", *CPU).code == 0
     return tmp_path / "m.gpukit"
 
 
@@ -102,13 +102,13 @@ def test_files_without_names_go_by_number(verb, tables, model, tmp_path):
     known = scored(verb, model, tables["train.csv"])["scores"]
     np.testing.assert_allclose(scored(verb, model, tmp_path / "a.txt")["scores"], known, rtol=1e-6)
     assert "a.txt: features are matched by number, " in verb("rank", model, tmp_path / "a.txt").err
-    assert verb("ranksvm", tmp_path / "a.txt", "--model", tmp_path / "n.gpukit", *CPU).code == 0
+    assert verb("ranksvm", tmp_path / "a.txt", "--c", "1", "--model", tmp_path / "n.gpukit", *CPU).code == 0
     np.testing.assert_allclose(scored(verb, tmp_path / "n.gpukit", tables["train.csv"])["scores"], known, rtol=1e-6)
 
 
 def test_a_numbered_model_does_not_fill_in_columns_of_a_table(verb, refused, tables, tmp_path):
     verb("convert", tables["train.csv"], tmp_path / "a.txt")
-    verb("ranksvm", tmp_path / "a.txt", "--model", tmp_path / "n.gpukit", *CPU)
+    verb("ranksvm", tmp_path / "a.txt", "--c", "1", "--model", tmp_path / "n.gpukit", *CPU)
     assert "trained on 5 features, and these documents have 4" in refused(
         "rank", tmp_path / "n.gpukit", tables["less.csv"]
     )

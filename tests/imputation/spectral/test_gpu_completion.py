@@ -96,7 +96,7 @@ def stand_in(monkeypatch):
 
 
 def replace_cupy(monkeypatch, *modules):
-    """Let numpy take cupy's place in modules and in gpukit.svt's tools; sums have two blocks."""
+    """Let numpy take cupy's place in modules and in gpukit.svt's tools; two blocks of 32 threads in launches."""
 
     def shared(array):
         return cuda.cudadrv.devicearray.FakeCUDAArray(np.asarray(array))
@@ -108,6 +108,7 @@ def replace_cupy(monkeypatch, *modules):
     monkeypatch.setattr(GpuTools, "product", staticmethod(np.matmul))
     monkeypatch.setattr(GpuTools, "shared", staticmethod(shared))
     monkeypatch.setattr(gpu.TensorCompletion, "n_sums", 2)
+    monkeypatch.setattr(gpu.kernels, "THREADS", 32)  # test_kernels.py has all of them
 
 
 def problem_of(kind):

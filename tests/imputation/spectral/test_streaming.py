@@ -1,5 +1,6 @@
 """Tensors that do not fit in GPU memory: the blocks that travel, and the results, against those of resident ones."""
 
+import functools
 import re
 import warnings
 from types import SimpleNamespace
@@ -96,17 +97,24 @@ def copies(request, monkeypatch):
         )
 
 
-def completions(case, dtype, columns, slices, observed=None):
-    """Return a streamed completion and a resident one; columns, slices: the most of a block."""
+def completion_at(place, case, dtype, observed=None):
+    """Return a completion whose arrays are at a place."""
     observed = naive_algorithm.observed_only(case.truth, case.mask) if observed is None else observed
-    arguments = Basis(case.mu, case.U, True), observed, case.mask, np.dtype(dtype)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gpu.TensorCompletion, "place_arrays", staticmethod(lambda *_: place))
+        return gpu.TensorCompletion(Basis(case.mu, case.U, True), observed, case.mask, np.dtype(dtype))
+
+
+def streamed_completion(case, dtype, columns, slices, observed=None):
+    """Return a completion that travels; columns, slices: the most of a block."""
     N, m, n = case.truth.shape
     size = max(columns * (32 * N + N), 2 * slices * 8 * m * n)
-    places = blocks.Travelling(Library(), size, columns, slices), Resident(Library())
-    with pytest.MonkeyPatch.context() as patch:
-        for place in places:
-            patch.setattr(gpu.TensorCompletion, "place_arrays", staticmethod(lambda *_, place=place: place))
-            yield gpu.TensorCompletion(*arguments)
+    return completion_at(blocks.Travelling(Library(), size, columns, slices), case, dtype, observed)
+
+
+def resident_completion(*given):
+    """Return a completion whose arrays stay on the GPU."""
+    return completion_at(Resident(Library()), *given)
 
 
 def assert_same(streamed, resident, dtype):
@@ -127,11 +135,20 @@ BLOCKS = [  # of 21 columns and 10 slices: some are smaller than others, of one,
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("columns, slices, kind", BLOCKS)
 def test_blocks_give_the_resident_answer(columns, slices, kind, dtype, lapack, copies):
-    case = problem((7, 3), kind, 10, rank=2)
-    streamed, resident = completions(case, dtype, columns, slices)
+    streamed = streamed_completion(problem_of(kind), dtype, columns, slices)
     assert len(streamed.parts) == -(-21 // columns) and len(streamed.thresholds.parts) == -(-10 // slices)
     assert type(streamed.Z) is type(streamed.C) is type(streamed.now) is np.ndarray
-    assert_same(walked(streamed), walked(resident), dtype)
+    assert_same(walked(streamed), resident_answer(kind, dtype), dtype)
+
+
+def problem_of(kind):
+    return problem((7, 3), kind, 10, rank=2)
+
+
+@functools.cache
+def resident_answer(kind, dtype):
+    """Return the answer of a resident completion, which has no blocks and copies; by lapack."""
+    return walked(resident_completion(problem_of(kind), dtype))
 
 
 @pytest.mark.parametrize("dtype, factor", [(np.float32, 1.0), (np.float64, 1e-200)])
@@ -139,19 +156,33 @@ def test_blocks_give_the_resident_answer(columns, slices, kind, dtype, lapack, c
 def test_subspaces_travel_too(columns, slices, dtype, factor, lapack, copies, monkeypatch):
     """Slices of the subspace's rank, and some of a larger one; from the last basis and from a new one."""
     monkeypatch.setattr(subspace, "pays", lambda shape, on_gpu: True)
+    case, observed = noisy_problem(factor)
+    streamed = streamed_completion(case, dtype, columns, slices, observed)
+    found, (expected, calls) = [*walked(streamed), *walked(streamed)], resident_subspaces(dtype, factor)
+    assert type(streamed.thresholds.subspace.basis) is np.ndarray
+    assert streamed.thresholds.subspace.calls == calls > 4
+    assert_same(found, expected, dtype)
+
+
+def noisy_problem(factor):
+    """Return a problem, and its observed values with noise, times a factor."""
     case = problem((17, 16), "both", 10, rank=2)
     observed = naive_algorithm.observed_only(case.truth, case.mask)
     observed += 0.1 * factor * np.random.default_rng(0).normal(size=observed.shape) * (observed != 0)
-    streamed, resident = completions(case, dtype, columns, slices, factor * observed)
-    found, expected = ([*walked(one), *walked(one)] for one in (streamed, resident))
-    assert type(streamed.thresholds.subspace.basis) is np.ndarray
-    assert streamed.thresholds.subspace.calls == resident.thresholds.subspace.calls > 4
-    assert_same(found, expected, dtype)
+    return case, factor * observed
+
+
+@functools.cache
+def resident_subspaces(dtype, factor):
+    """Return the answer of a resident completion by subspaces, and the number of its calls of one."""
+    case, observed = noisy_problem(factor)
+    resident = resident_completion(case, dtype, observed)
+    return [*walked(resident), *walked(resident)], resident.thresholds.subspace.calls
 
 
 def test_kernels_threshold_blocks():
     case = problem((4, 3), "entries", 5)
-    streamed, resident = completions(case, np.float64, 5, 2)
+    streamed, resident = streamed_completion(case, np.float64, 5, 2), resident_completion(case, np.float64)
     assert_same(walked(streamed), walked(resident), np.float64)
 
 

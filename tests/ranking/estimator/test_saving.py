@@ -15,7 +15,7 @@ NAMES = ["tf", "idf", "pagerank", "length", "größe"]
 def fitted(**parameters):
     at = make()
     names = NAMES if parameters.get("scale") != "none" else None
-    return RankSVM(device="cpu", **parameters).fit(at.X, at.y, at.qid, feature_names=names)
+    return RankSVM(**{"C": 1.0, "device": "cpu", **parameters}).fit(at.X, at.y, at.qid, feature_names=names)
 
 
 @pytest.mark.parametrize("scale", ["none", "minmax", "deviation"])

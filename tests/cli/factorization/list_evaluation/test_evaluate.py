@@ -21,7 +21,7 @@ def data(tmp_path_factory):
     rows = list(zip((users + 100).tolist(), items.tolist(), values.tolist()))
     write_rows(folder / "train.csv", [row for row, held in zip(rows, last) if not held])
     write_rows(folder / "test.csv", [row for row, held in zip(rows, last) if held])
-    for name, more in (("one", NAMED), ("two", (*NAMED[:4], "--no-neighbors"))):
+    for name, more in (("one", (*NAMED, "--lists")), ("two", (*NAMED[:4], "--no-neighbors"))):
         command = (
             "train-lshmf",
             folder / "train.csv",
