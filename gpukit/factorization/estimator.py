@@ -104,6 +104,14 @@ class Factorization(Answering):
             The checkpoint does not fit.
         TeamError
             A rank on a worker has failed or is lost.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization
+        >>> users, items, values = [1, 1, 2, 3, 3], [5, 6, 5, 6, 7], [4.0, 3.0, 5.0, 2.5, 4.5]
+        >>> model = MatrixFactorization(n_factors=1, n_epochs=3).fit((users, items), values)
+        >>> model.user_ids_
+        array([1, 2, 3])
         """
         arguments = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
         if client is not None:
@@ -153,6 +161,14 @@ class Factorization(Answering):
         ------
         ParameterError
             The model was not fitted in this process; otherwise the errors of fit.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> ratings = synth_ratings("ml-10m", scale=0.001)
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(ratings.split(0.1, seed=0)[0])
+        >>> len(model.refit(ratings).history_)
+        3
         """
         from gpukit.factorization.model import saving
 
@@ -191,6 +207,12 @@ class Factorization(Answering):
             The file cannot be written.
         ParameterError
             The model has the users of one rank, and there is no team.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> model.save("my.gpukit")
         """
         self._check_fitted()
         team, is_part = team or ALONE, hasattr(self, "_is_part")
@@ -330,7 +352,7 @@ class MatrixFactorization(Factorization):
     n_epochs : int or None
         Number of epochs; None: chosen from the data.
     biases : bool
-        Include b_i and b_j.
+        Include b_i and b_j, default True.
     feedback : {'auto', 'explicit', 'implicit'}
         'explicit': ratings; 'implicit': clicks; 'auto': clicks if all ratings are equal, as those of pairs are.
     positive_from : float or None
@@ -364,7 +386,7 @@ class MatrixFactorization(Factorization):
         a validation, that is used, and the best state is kept.
     deterministic : bool
         The same result on every run, with any number of threads, by a schedule without conflicts; on a GPU in single
-        precision, and many times slower ('hogwild': by a single worker).
+        precision, and many times slower ('hogwild': by a single worker). Default False.
     precision : {'auto', 'single', 'half'}
         Of one side's factors in training: 'half' (float16, 'sgd' on a GPU), 'single' or 'auto' (half on a GPU from five
         million ratings on: faster, with the same accuracy).
@@ -453,9 +475,9 @@ class LSHMF(Factorization):
     n_epochs : int or None
         Number of epochs; None: chosen from the data.
     lsh_p, lsh_q, lsh_bits : int
-        lsh_p coarse by lsh_q fine hashings of lsh_bits bits.
+        lsh_p coarse by lsh_q fine hashings of lsh_bits bits, by default 3, 100 and 8.
     lsh_psi : {1, 2, 4}
-        Exponent of Psi(r) = r**psi.
+        Exponent of Psi(r) = r**psi, default 2.
     search : {'hamming', 'buckets', 'exact', 'random'}
         'buckets' is the paper's, 'exact' its GSM, 'random' its control group.
     hash : {'simlsh', 'minhash', 'projection'}
