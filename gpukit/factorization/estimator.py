@@ -477,7 +477,7 @@ class LSHMF(Factorization):
     lsh_p, lsh_q, lsh_bits : int
         lsh_p coarse by lsh_q fine hashings of lsh_bits bits, by default 3, 100 and 8.
     lsh_psi : {1, 2, 4}
-        Exponent of Psi(r) = r**psi, default 2.
+        Exponent of Psi(r) = r^psi, default 2.
     search : {'hamming', 'buckets', 'exact', 'random'}
         'buckets' is the paper's, 'exact' its GSM, 'random' its control group.
     hash : {'simlsh', 'minhash', 'projection'}

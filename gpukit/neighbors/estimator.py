@@ -48,7 +48,7 @@ class SimLSH(Estimator):
     p, q, bits : int
         p coarse by q fine hashings of `bits` (G) bits, by default 3, 100 and 8.
     psi : {1, 2, 4}
-        Exponent of simLSH's Psi(r) = r**psi, default 2.
+        Exponent of simLSH's Psi(r) = r^psi, default 2.
     search : {'hamming', 'buckets', 'exact', 'random'}
         Agreement over all bits; the paper's collisions; the paper's GSM (Pearson's correlation over common users,
         shrunk; no hash); the paper's control group.
