@@ -108,9 +108,8 @@ class Factorization(Answering):
         Examples
         --------
         >>> from gpukit import MatrixFactorization
-        >>> users, items, values = [1, 1, 2, 3, 3], [5, 6, 5, 6, 7], [4.0, 3.0, 5.0, 2.5, 4.5]
-        >>> model = MatrixFactorization(n_factors=1, n_epochs=3).fit((users, items), values)
-        >>> model.user_ids_
+        >>> users, items = [1, 1, 2, 3, 3], [5, 6, 5, 6, 7]
+        >>> MatrixFactorization(n_factors=1, n_epochs=3).fit((users, items), [4, 3, 5, 2.5, 4.5]).user_ids_
         array([1, 2, 3])
         """
         arguments = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
@@ -317,10 +316,7 @@ class Factorization(Answering):
             return prepare(FitRequest(*arguments))._replace(seen=seen, low=low)
 
     def find_neighbors(self, orders, steps, n_neighbors):
-        """Return the neighbours (N, n_neighbors) int32 on the host, best first.
-
-        orders: ratings.orders.Orders, whose items are compared.
-        """
+        """Return the neighbours (N, n_neighbors) int32 of ratings.orders.Orders on the host, best first."""
         return np.zeros((orders.shape[1], 0), np.int32)
 
     def searched(self, orders, steps, n_neighbors, progress):
@@ -482,7 +478,7 @@ class LSHMF(Factorization):
         'buckets' is the paper's, 'exact' its GSM, 'random' its control group.
     hash : {'simlsh', 'minhash', 'projection'}
         'projection' is RP_cos; see gpukit.neighbors.SimLSH.
-    feedback, positive_from, loss, n_negatives, unobserved_weight, row_solver
+    feedback, positive_from, loss, n_negatives, unobserved_weight, row_solver, device, random_state
         As in MatrixFactorization.
     solver : {'auto', 'sgd', 'ials', 'ease', 'sampled'}
         'sgd' for ratings, the others for clicks.
@@ -492,8 +488,6 @@ class LSHMF(Factorization):
         alpha_w = alpha_c of Table 5; None: 0.02 (clicks: 0.05), with rates='paper' 0.057 times learning_rate.
     influence_regularization : float or None
         lambda_w = lambda_c of Table 5; None: 0.002, for clicks with rates='paper' regularization.
-    device, random_state
-        As in MatrixFactorization.
 
     Attributes
     ----------
@@ -561,10 +555,7 @@ class LSHMF(Factorization):
         return self._of_state("influence")[:, 1] * np.float32(self._scale.deviation)
 
     def check(self, n_ratings=0, feedback=None):
-        """Return the parameters as settings.Settings for n_ratings of a kind of feedback.
-
-        feedback None: the kind that the parameters imply. Raises ParameterError for a parameter out of bounds.
-        """
+        """Return the parameters as settings.Settings; arguments and errors as in MatrixFactorization."""
         n_neighbors = settings.value_or_default(self.n_neighbors, RULES.usual_neighbors)
         return super().check(n_ratings, feedback)._replace(n_neighbors=self._hashing(n_neighbors).n_neighbors)
 
@@ -579,10 +570,7 @@ class LSHMF(Factorization):
         return result if isinstance(result, np.ndarray) else result.copy_to_host()
 
     def _found(self, orders, steps, n_neighbors):
-        """Start the search; return the function that waits for its result.
-
-        The function returns (neighbors (N, K) int32, number of random slots).
-        """
+        """Start the search; return the function that waits for (neighbors (N, K) int32, number of random slots)."""
         if not n_neighbors:
             none = np.zeros((orders.shape[1], 0), np.int32), 0
             return lambda: none
@@ -604,10 +592,7 @@ class LSHMF(Factorization):
 
 
 def check_checkpoint(path, resume):
-    """Check that the checkpoint can be written.
-
-    Raises ParameterError for resume without a file, DataError for a file that cannot be written.
-    """
+    """Raise ParameterError for resume without a file, DataError for a file that cannot be written."""
     if path is not None:
         check_writable(path)
     elif resume:
