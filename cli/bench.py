@@ -11,7 +11,7 @@ from gpukit.cli import options, outputs, report
 from gpukit.cli.options import option
 from gpukit.device import resolve
 from gpukit.errors import ParameterError
-from gpukit.persist import atomic_write
+from gpukit.persist import atomic_write, check_writable
 
 SHAPES = (
     *("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"),
@@ -47,12 +47,14 @@ def reproduce(paper, items, output, plot, rows, force, **measured):
     for name, item in zip(names, items):
         if name not in known:
             raise ParameterError(f"{paper} has no {item!r} to reproduce. Choose from {', '.join(known)}.")
+    check_shapes(paper, measured["shapes"])
     for path, name in ((output, "--output"), (plot, "--plot")):
         outputs.check_output(path, name, force=force)
     outputs.check_plot(plot)
+    check_rows(rows)
     device, data = resolve(measured.pop("device")), os.environ.get("GPUKIT_DATA")
     results = []
-    for result in papers.reproduce(paper, names, Conditions(device, data=data, **measured)):
+    for result in reproduce_items(paper, names, Conditions(device, data=data, **measured)):
         results.append(result)
         report.echo(line_of(result))
         if rows is not None:
@@ -63,6 +65,32 @@ def reproduce(paper, items, output, plot, rows, force, **measured):
         write_table(output, results)
     if plot is not None:
         draw(results, plot)
+
+
+def check_shapes(paper, shapes):
+    """Raise ParameterError for a shape of generated data that the items of a paper do not have."""
+    known = papers.SHAPES[paper]
+    for shape in shapes:
+        if shape not in known:
+            choice = f"Choose from {', '.join(known)}." if known else "Leave --shape out."
+            raise ParameterError(f"{paper} has no generated shape {shape!r}. {choice}")
+
+
+def check_rows(path):
+    """Raise DataError if rows cannot be added to a file, before they are measured."""
+    if path is not None:
+        check_writable(path)
+
+
+def reproduce_items(paper, names, conditions):
+    """Yield the Reproductions of items; all of a paper without names, but report those whose real data are missing."""
+    for name in names or papers.PAPERS[paper]:
+        try:
+            yield from papers.reproduce(paper, [name], conditions)
+        except measurement.MissingDataError as error:
+            if names:
+                raise
+            report.echo(f"{paper} {name} measured nothing: {error}", err=True)
 
 
 def line_of(result):
@@ -133,6 +161,7 @@ def bench(names, shapes, scale, output, device):
     gpukit bench --device cuda --output docs/benchmarks.csv
     gpukit bench reproduce ranksvm table2 --scale 0.01      (see gpukit bench reproduce --help)
     """
+    check_rows(output)
     conditions = Conditions(resolve(device), shapes, scale, os.environ.get("GPUKIT_DATA"))
     empty = []
     for name in names or NAMES:

@@ -226,7 +226,8 @@ def run(arguments=None):
     except click.UsageError as error:
         verb = (error.ctx.info_name, error.ctx.command_path) if error.ctx else ("", "gpukit")
         hint = REPLACED.get((verb[0], getattr(error, "option_name", "")), f"{verb[1]} --help lists the options")
-        return _complain(f"Error: {error.format_message()} ({hint})", error.exit_code)
+        text = error.format_message().replace("\n\t", " ")  # click lists the choices of a missing argument in lines
+        return _complain(f"Error: {text} ({hint})", error.exit_code)
     except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has finished
         return 0
     except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:

@@ -233,8 +233,20 @@ def shortened(value):
 
 
 def paper_value(rows):
-    """Return the value that a paper prints for a measurement, '' without one."""
-    return next((found[1] for row in rows if (found := PAPER.search(row.get("note") or ""))), "")
+    """Return the value that a paper prints for a measurement, from its note or papers.csv; '' without one."""
+    notes = [row.get("note") or "" for row in rows] + [printed_note(rows[0]) if paper(rows[0]) else ""]
+    return next((found[1] for note in notes if (found := PAPER.search(note))), "")
+
+
+def printed_note(row):
+    """Return the note with the paper's value for a row of a paper's table; '' without one."""
+    from gpukit.bench.measurement import Row, add_printed
+    from gpukit.bench.reproduce import PREFIXES
+
+    what = row["what"]
+    for prefix in PREFIXES.values():
+        what = what.removeprefix(prefix)
+    return add_printed(Row(what, row["shape"], row["data"], [], row["unit"])).note
 
 
 def line(cells):

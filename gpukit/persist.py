@@ -259,6 +259,13 @@ def load_model(path: PathLike) -> Any:
         The file does not exist.
     ModelError
         The file contains no model, is damaged or has another format.
+
+    Examples
+    --------
+    >>> from gpukit import SimLSH, load_model, synth_ratings
+    >>> SimLSH(n_neighbors=4).fit(synth_ratings("ml-10m", scale=0.01)).save("neighbors.gpukit")
+    >>> load_model("neighbors.gpukit").neighbors_.shape[1]
+    4
     """
     name = load_header(path).get("class")
     if name == "checkpoint":

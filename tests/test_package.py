@@ -90,6 +90,15 @@ def test_the_wheel_has_what_git_has(dist, shipped):
 
 
 @pytest.mark.slow
+def test_the_description_has_no_link_that_an_index_page_lacks(dist):
+    with zipfile.ZipFile(dist["wheel"]) as wheel:
+        (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        _, description = wheel.read(name).decode().split("\n\n", 1)
+    assert description.startswith("# gpukit") and "docs/guides/serve.md" in description
+    assert re.findall(r"\]\((?!https?://)[^)]*", description) == []
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
 def test_installed_alone_it_runs(kind, installed, shipped):
     """Its requirements are those of the environment that runs the tests, except gpukit itself."""

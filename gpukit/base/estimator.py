@@ -76,6 +76,12 @@ class Estimator:
         Returns
         -------
         dict
+
+        Examples
+        --------
+        >>> from gpukit import SimLSH
+        >>> SimLSH(p=2).get_params()["p"]
+        2
         """
         return {name: getattr(self, name) for name in self._parameter_names()}
 
@@ -95,6 +101,12 @@ class Estimator:
         ------
         ParameterError
             A name is unknown.
+
+        Examples
+        --------
+        >>> from gpukit import SimLSH
+        >>> SimLSH().set_params(p=2)
+        SimLSH(p=2)
         """
         names = self._parameter_names()
         for name in params:
@@ -137,6 +149,12 @@ class Estimator:
         NotFittedError
         DataError
             The file cannot be written.
+
+        Examples
+        --------
+        >>> from gpukit import SimLSH, synth_ratings
+        >>> model = SimLSH(n_neighbors=4).fit(synth_ratings("ml-10m", scale=0.01))
+        >>> model.save("similar.gpukit")
         """
         from gpukit import persist
 
@@ -162,6 +180,14 @@ class Estimator:
             The file does not exist.
         ModelError
             The file contains another model, is damaged or has another format.
+
+        Examples
+        --------
+        >>> from gpukit import SimLSH, synth_ratings
+        >>> model = SimLSH(n_neighbors=4).fit(synth_ratings("ml-10m", scale=0.01))
+        >>> model.save("similar.gpukit")
+        >>> SimLSH.load("similar.gpukit").neighbors_.shape[1]
+        4
         """
         from gpukit import persist
 
@@ -199,6 +225,12 @@ class Estimator:
         Returns
         -------
         sklearn.utils.metadata_routing.MetadataRequest
+
+        Examples
+        --------
+        >>> from gpukit import RankSVM
+        >>> "qid" in str(RankSVM().get_metadata_routing())
+        True
         """
         return scikit.routing(self)
 

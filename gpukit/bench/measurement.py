@@ -46,14 +46,21 @@ def versions():
 
 
 def commit():
-    """Return $GPUKIT_COMMIT, or git's commit with a + if files have changed."""
+    """Return $GPUKIT_COMMIT, or git's commit with a + if files other than the benchmark table have changed."""
     if os.environ.get("GPUKIT_COMMIT"):
         return os.environ["GPUKIT_COMMIT"]
-    describe = ["git", "-C", Path(__file__).parent, "describe", "--always", "--exclude=*", "--dirty=+"]
+    others = "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)docs/benchmarks.csv"
     try:
-        return subprocess.run(describe, capture_output=True, text=True, check=True).stdout.strip()
+        name, changes = ask_git("describe", "--always", "--exclude=*"), ask_git("status", *others)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+    return name + "+" * bool(changes)
+
+
+def ask_git(*words):
+    """Return the output of git in this folder."""
+    command = ["git", "-C", Path(__file__).parent, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def line(row, device):

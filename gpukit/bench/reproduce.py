@@ -20,6 +20,11 @@ PAPERS = {  # paper: {item: module.function of gpukit.bench}
     "imputation": items_of("imputation", "table2 table3 fig6 fig7 fig8 fig9 fig10"),
     "ranksvm": items_of("ranking", "table1 table2 table3 fig1"),
 }
+SHAPES = {  # of generated data that a paper's items can be restricted to
+    "lsh-mf": ("ml-10m", "netflix", "yahoo"),
+    "imputation": (),
+    "ranksvm": ("mq2008", "mq2007", "mslr-web30k", "mslr-web10k", "mq2008-list", "mq2007-list"),
+}
 POINT = re.compile(r"(\d[\d.e+-]*) s (-?\d[\d.e+-]*)(?=;|$)")
 THOUSAND = {("s", "ms"): 1000.0}  # (unit of the paper, of the row): factor
 COLUMNS = ("item", "what", "shape", "data", "paper", "ours", "unit", "ours/paper", "note")

@@ -57,6 +57,16 @@ def find_folds(path: PathLike) -> list[Fold]:
     ------
     DataError
         Files are missing.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from gpukit import find_folds
+    >>> Path("letor/Fold1").mkdir(parents=True)
+    >>> for part in ("train", "vali", "test"):
+    ...     _ = Path(f"letor/Fold1/{part}.txt").write_text("2 qid:7 1:0.5\\n")
+    >>> [fold.name for fold in find_folds("letor")]
+    ['Fold1']
     """
     path = Path(path)
     if not path.is_dir():

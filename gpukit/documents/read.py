@@ -78,9 +78,22 @@ def read_letor(
         X is CSR if more than 256 features are stored with a density below 0.25. Values equal float(text), rounded to
         dtype; labels are float(text), or int64 if whole labels exceed 2^53.
 
-    Raises DataError with file and line for missing, malformed, unsorted or infinite (as float32) values, for more than
-    n_features features, for missing and unknown names, and for missing or invalid positions; ParameterError for other
-    values of null, n_features, dtype or position_bias.
+    Raises
+    ------
+    DataError
+        Values are missing, malformed, unsorted or infinite (as float32), there are more than n_features features, names
+        are missing or unknown, or positions are missing or invalid; the message has file and line.
+    ParameterError
+        null, n_features, dtype or position_bias has another value.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from gpukit import read_letor
+    >>> _ = Path("train.txt").write_text("2 qid:7 1:0.5 2:0.1\\n0 qid:7 1:0.3 2:0.2\\n")
+    >>> documents = read_letor("train.txt")
+    >>> documents.X.shape, documents.y.tolist()
+    ((2, 2), [2.0, 0.0])
     """
     check_choice("null", null, tuple(NULLS))
     check_choice("dtype", dtype, DTYPES)
@@ -189,7 +202,7 @@ def position_weights(y: ArrayLike, position: ArrayLike, eta: float = 1.0) -> Flo
     position : (l,)
         Where the document was shown, from 1.
     eta : float >= 0
-        Strength of the bias; 0: none.
+        Strength of the bias, default 1; 0: none.
 
     Returns
     -------

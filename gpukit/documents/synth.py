@@ -156,7 +156,8 @@ def synth_letor(like: Like = "mslr-web10k", scale: float = 1.0, seed: int = 0) -
     ----------
     like : {'mslr-web30k', 'mslr-web10k', 'mq2007-list', 'mq2008-list', 'mq2007', 'mq2008'}
     scale : float
-        Fraction of the queries, whose lengths keep their distribution; 1 gives the shape of the paper's Table 1.
+        Fraction of the queries, whose lengths keep their distribution; 1 gives the shape of the paper's Table 1
+        (default).
     seed : int
         A seed gives the same result on any machine.
 

@@ -30,6 +30,14 @@ class Documents(NamedTuple):
         product of the weights of its documents.
     names : (n,) str or None
         Unique names of the features; None if they are numbered.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gpukit import Documents
+    >>> X, y = np.array([[1.0, 0.0], [0.2, 1.0], [0.9, 0.3]]), np.array([2.0, 0.0, 1.0])
+    >>> Documents(X, y, offsets=np.array([0, 2, 3]), qids=np.array([7, 8])).qids
+    array([7, 8])
     """
 
     X: Any

@@ -80,22 +80,21 @@ def evaluate(
 ) -> Metrics:
     """Return metrics of a ranking.
 
-    pa, pa_ties   fraction of the preference pairs of all queries whose scores are in the order of their labels (Eq.
-    16);
-                  pa_ties: equal scores count as correct. NaN if no query has two labels
-    tau           mean of Kendall's tau-b over the queries with pairs, 0 for one whose scores are all equal; NaN as pa
-    ndcg@k        for every k of `cuts`, in the variant `ndcg`
-    mean_ndcg     in the same variant: mean of a query's NDCG@k over k = 1 ... n, as in LETOR's scripts. This and ndcg@k
-                  are NaN if a label is not a whole number from 0 to 30, because gains 2**y - 1 are for grades, not for
-                  positions in a total order (pa and tau are for both), and if no label is above 0; ndcg@k of "letor"
-                  also if no query has k documents
-    map           mean average precision; labels >= `relevant` count; 0 for a query without one. NaN if no label reaches
-                  `relevant`
-    p@k           mean share of documents with labels >= `relevant` among the first k, of k also in shorter queries
-    mrr           mean of 1 / rank of the first document with a label >= `relevant`, 0 without one. NaN as map
-    err@k         expected reciprocal rank of the first k documents: a user stops at a document of label y with
-                  probability (2**y - 1) / 2**g, where g is the largest label of all queries (Chapelle et al., CIKM
-                  2009). NaN if a label is not a grade
+    - pa, pa_ties: fraction of the preference pairs of all queries whose scores are in the order of their labels
+      (Eq. 16). pa_ties: equal scores count as correct. NaN if no query has two labels.
+    - tau: mean of Kendall's tau-b over the queries with pairs, 0 for one whose scores are all equal. NaN as pa.
+    - ndcg@k: for every k of `cuts`, in the variant `ndcg`.
+    - mean_ndcg: in the same variant, the mean of a query's NDCG@k over k = 1 ... n, as in LETOR's scripts. This and
+      ndcg@k are NaN if no label is above 0, or if a label is not a whole number from 0 to 30: gains 2^y - 1 are for
+      grades, not for positions in a total order (pa and tau are for both). ndcg@k of 'letor' is also NaN if no query
+      has k documents.
+    - map: mean average precision, where labels >= `relevant` count; 0 for a query without one. NaN if no label reaches
+      `relevant`.
+    - p@k: mean share of documents with labels >= `relevant` among the first k, of k also in shorter queries.
+    - mrr: mean of 1 / rank of the first document with a label >= `relevant`, 0 without one. NaN as map.
+    - err@k: expected reciprocal rank of the first k documents. A user stops at a document of label y with probability
+      (2^y - 1) / 2^g, where g is the largest label of all queries (Chapelle et al., CIKM 2009). NaN if a label is not a
+      grade.
 
     Parameters
     ----------
@@ -106,7 +105,7 @@ def evaluate(
     offsets : (m + 1,) int
         Query t is the documents offsets[t]:offsets[t + 1]. Empty queries are ignored.
     ndcg : {'letor', 'standard', 'skip-blank', 'linear'}
-        'letor': gains 2**y - 1, discount 1 at ranks 1 and 2, then 1 / log2(rank); a query without a relevant document,
+        'letor': gains 2^y - 1, discount 1 at ranks 1 and 2, then 1 / log2(rank); a query without a relevant document,
         or with fewer than k documents, scores 0. 'standard': discount 1 / log2(1 + rank), 0 for a query without a
         relevant document. 'skip-blank': the same without such queries. 'linear': as standard, with y as the gain.
     relevant : float

@@ -104,6 +104,13 @@ class Factorization(Answering):
             The checkpoint does not fit.
         TeamError
             A rank on a worker has failed or is lost.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization
+        >>> users, items = [1, 1, 2, 3, 3], [5, 6, 5, 6, 7]
+        >>> MatrixFactorization(n_factors=1, n_epochs=3).fit((users, items), [4, 3, 5, 2.5, 4.5]).user_ids_
+        array([1, 2, 3])
         """
         arguments = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
         if client is not None:
@@ -153,6 +160,14 @@ class Factorization(Answering):
         ------
         ParameterError
             The model was not fitted in this process; otherwise the errors of fit.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> ratings = synth_ratings("ml-10m", scale=0.001)
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(ratings.split(0.1, seed=0)[0])
+        >>> len(model.refit(ratings).history_)
+        3
         """
         from gpukit.factorization.model import saving
 
@@ -191,6 +206,12 @@ class Factorization(Answering):
             The file cannot be written.
         ParameterError
             The model has the users of one rank, and there is no team.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> model.save("my.gpukit")
         """
         self._check_fitted()
         team, is_part = team or ALONE, hasattr(self, "_is_part")
@@ -295,10 +316,7 @@ class Factorization(Answering):
             return prepare(FitRequest(*arguments))._replace(seen=seen, low=low)
 
     def find_neighbors(self, orders, steps, n_neighbors):
-        """Return the neighbours (N, n_neighbors) int32 on the host, best first.
-
-        orders: ratings.orders.Orders, whose items are compared.
-        """
+        """Return the neighbours (N, n_neighbors) int32 of ratings.orders.Orders on the host, best first."""
         return np.zeros((orders.shape[1], 0), np.int32)
 
     def searched(self, orders, steps, n_neighbors, progress):
@@ -330,7 +348,7 @@ class MatrixFactorization(Factorization):
     n_epochs : int or None
         Number of epochs; None: chosen from the data.
     biases : bool
-        Include b_i and b_j.
+        Include b_i and b_j, default True.
     feedback : {'auto', 'explicit', 'implicit'}
         'explicit': ratings; 'implicit': clicks; 'auto': clicks if all ratings are equal, as those of pairs are.
     positive_from : float or None
@@ -364,7 +382,7 @@ class MatrixFactorization(Factorization):
         a validation, that is used, and the best state is kept.
     deterministic : bool
         The same result on every run, with any number of threads, by a schedule without conflicts; on a GPU in single
-        precision, and many times slower ('hogwild': by a single worker).
+        precision, and many times slower ('hogwild': by a single worker). Default False.
     precision : {'auto', 'single', 'half'}
         Of one side's factors in training: 'half' (float16, 'sgd' on a GPU), 'single' or 'auto' (half on a GPU from five
         million ratings on: faster, with the same accuracy).
@@ -453,14 +471,14 @@ class LSHMF(Factorization):
     n_epochs : int or None
         Number of epochs; None: chosen from the data.
     lsh_p, lsh_q, lsh_bits : int
-        lsh_p coarse by lsh_q fine hashings of lsh_bits bits.
+        lsh_p coarse by lsh_q fine hashings of lsh_bits bits, by default 3, 100 and 8.
     lsh_psi : {1, 2, 4}
-        Exponent of Psi(r) = r**psi.
+        Exponent of Psi(r) = r^psi, default 2.
     search : {'hamming', 'buckets', 'exact', 'random'}
         'buckets' is the paper's, 'exact' its GSM, 'random' its control group.
     hash : {'simlsh', 'minhash', 'projection'}
         'projection' is RP_cos; see gpukit.neighbors.SimLSH.
-    feedback, positive_from, loss, n_negatives, unobserved_weight, row_solver
+    feedback, positive_from, loss, n_negatives, unobserved_weight, row_solver, device, random_state
         As in MatrixFactorization.
     solver : {'auto', 'sgd', 'ials', 'ease', 'sampled'}
         'sgd' for ratings, the others for clicks.
@@ -470,8 +488,6 @@ class LSHMF(Factorization):
         alpha_w = alpha_c of Table 5; None: 0.02 (clicks: 0.05), with rates='paper' 0.057 times learning_rate.
     influence_regularization : float or None
         lambda_w = lambda_c of Table 5; None: 0.002, for clicks with rates='paper' regularization.
-    device, random_state
-        As in MatrixFactorization.
 
     Attributes
     ----------
@@ -539,10 +555,7 @@ class LSHMF(Factorization):
         return self._of_state("influence")[:, 1] * np.float32(self._scale.deviation)
 
     def check(self, n_ratings=0, feedback=None):
-        """Return the parameters as settings.Settings for n_ratings of a kind of feedback.
-
-        feedback None: the kind that the parameters imply. Raises ParameterError for a parameter out of bounds.
-        """
+        """Return the parameters as settings.Settings; arguments and errors as in MatrixFactorization."""
         n_neighbors = settings.value_or_default(self.n_neighbors, RULES.usual_neighbors)
         return super().check(n_ratings, feedback)._replace(n_neighbors=self._hashing(n_neighbors).n_neighbors)
 
@@ -557,10 +570,7 @@ class LSHMF(Factorization):
         return result if isinstance(result, np.ndarray) else result.copy_to_host()
 
     def _found(self, orders, steps, n_neighbors):
-        """Start the search; return the function that waits for its result.
-
-        The function returns (neighbors (N, K) int32, number of random slots).
-        """
+        """Start the search; return the function that waits for (neighbors (N, K) int32, number of random slots)."""
         if not n_neighbors:
             none = np.zeros((orders.shape[1], 0), np.int32), 0
             return lambda: none
@@ -582,10 +592,7 @@ class LSHMF(Factorization):
 
 
 def check_checkpoint(path, resume):
-    """Check that the checkpoint can be written.
-
-    Raises ParameterError for resume without a file, DataError for a file that cannot be written.
-    """
+    """Raise ParameterError for resume without a file, DataError for a file that cannot be written."""
     if path is not None:
         check_writable(path)
     elif resume:

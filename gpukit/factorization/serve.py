@@ -200,6 +200,13 @@ class Serving(Estimator):
         ------
         DataError
             Ids are neither text nor whole numbers, or the numbers of users and items differ.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> model.predict([1, 2], [5, 6]).shape
+        (2,)
         """
         return unscale(self._z_of(X, items, unknown=unknown), self._scale)
 
@@ -265,6 +272,14 @@ class Serving(Estimator):
         ------
         DataError
             For data without ratings, ratings outside the scale, and for a model of clicks.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> ratings = synth_ratings("ml-10m", scale=0.001)
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(ratings)
+        >>> model.evaluate_sequentially(ratings.take(slice(0, 100)))[0]["ratings"]
+        100
         """
         return self._sequential(X, y)[1]
 
@@ -382,6 +397,14 @@ class Serving(Estimator):
         ParameterError
             The model is of clicks, or its neighbours have no additive sums.
         DeviceError, DeviceMemoryError
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> live = model.live("cpu")
+        >>> type(live).__name__
+        'Live'
         """
         from gpukit.factorization.online.session import Live
 

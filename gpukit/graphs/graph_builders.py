@@ -249,6 +249,12 @@ def graph_from_distances(distances: Table, neighbors: int | None = None, ids: Ar
     DataError
         A distance is negative, or not 0 from a vertex to itself, there are none, ids are repeated, or a pair has two
         distances in one direction.
+
+    Examples
+    --------
+    >>> from gpukit import graph_from_distances
+    >>> graph_from_distances([("a", "b", 1.0), ("b", "c", 2.0)]).vertices.tolist()
+    ['a', 'b', 'c']
     """
     import pandas
 
@@ -421,6 +427,12 @@ def graph_from_series(values: ArrayLike, neighbors: int | None = None, ids: Arra
     ------
     DataError
         The values are not numbers, or there are none.
+
+    Examples
+    --------
+    >>> from gpukit import graph_from_series
+    >>> graph_from_series([[1, 2, 3, 5], [1, 2, 4, 5], [4, 1, 3, 0]], neighbors=1).adjacency.shape
+    (3, 3)
     """
     values = numbers(values, "the series").astype(np.float64, copy=False)
     if not values.size or not values.ndim:

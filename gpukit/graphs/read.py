@@ -99,6 +99,16 @@ def read_graph(
         The content is missing, damaged, malformed or pickled.
     ParameterError
         The request is ambiguous.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from gpukit import read_graph
+    >>> _ = Path("edges.csv").write_text("a,b\\nb,c\\n")
+    >>> _ = Path("values.csv").write_text("time,a,b,c\\n1,1.0,,3.0\\n2,1.1,2.0,3.1\\n")
+    >>> data = read_graph(edges="edges.csv", tensor="values.csv")
+    >>> data.tensor.shape, data.vertices.tolist()
+    ((3, 1, 2), ['a', 'b', 'c'])
     """
     options = TableOptions(layout, columns, None if slice_shape is None else check_slice(slice_shape), times)
     if sum(value is not None for value in (edges, coordinates, distances)) > 1:

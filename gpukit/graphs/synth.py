@@ -62,9 +62,9 @@ def synth_graph(
     rank : int
         Of each slice in the graph spectral domain, default 5.
     missing : float
-        Fraction of slices, exact (rounded; one stays); with entries=True the probability of each entry.
+        Fraction of slices, exact (rounded; one stays); with entries=True the probability of each entry. Default 0.2.
     entries : bool
-        Single entries are missing instead of slices.
+        Single entries are missing instead of slices, default False.
     noise : float
         Standard deviation of the noise added to the observed values, relative to the truth's root mean square; the
         truth has no noise.

@@ -27,6 +27,13 @@ class GraphTensor(NamedTuple):
         Of the input values; None: those of tensor.
     given : tuple or None
         Shape of the input tensor, (N,), (N, n) or (N, m, n); None: that of tensor.
+
+    Examples
+    --------
+    >>> from gpukit import synth_graph
+    >>> data = synth_graph("random", vertices=40, shape=(6, 5), rank=1, missing=0.2, seed=0)
+    >>> data.tensor.shape, data.mask.shape, round(data.missing_share, 3)
+    ((40, 6, 5), (40,), 0.2)
     """
 
     adjacency: Any

@@ -72,12 +72,12 @@ class GraphImputer(Estimator):
     iterations : int
         Steps of the path of thresholds, default 20.
     tolerance : float
-        A path ends early when ||change||^2 <= tolerance ||estimate||^2.
+        A path ends early when ||change||^2 <= tolerance ||estimate||^2, default 1e-8.
     accelerate : bool
         Nesterov's momentum, with thresholds that wait, within the same number of steps, while the estimate still
-        changes faster than they fall.
+        changes faster than they fall; default True.
     rank_phase : bool
-        Fix the ranks after the path.
+        Fix the ranks after the path, default True.
     rank_iterations : int
         Largest number of steps with fixed ranks, default 100.
     basis_size : int or None
@@ -282,6 +282,13 @@ class GraphImputer(Estimator):
         -----
         UserWarning
             Nothing is missing: the tensor is returned unchanged.
+
+        Examples
+        --------
+        >>> from gpukit import GraphImputer, synth_graph
+        >>> data = synth_graph("random", vertices=40, shape=(6, 5), rank=1, missing=0.2, seed=0)
+        >>> GraphImputer(method="spectral").fit(data).method_
+        'spectral'
         """
         from gpukit.imputation.distributed import completion
 
@@ -357,6 +364,14 @@ class GraphImputer(Estimator):
         ------
         NotFittedError
             And the errors of fit.
+
+        Examples
+        --------
+        >>> from gpukit import GraphImputer, synth_graph
+        >>> data = synth_graph("random", vertices=40, shape=(6, 5), rank=1, missing=0.2, seed=0)
+        >>> model = GraphImputer(method="spectral").fit(data)
+        >>> model.transform(data.tensor, data.mask).shape
+        (40, 6, 5)
         """
         self._check_fitted()
         taken = inputs.take_transform_inputs(self, tensor, mask, times)
@@ -393,6 +408,16 @@ class GraphImputer(Estimator):
         DataError
             The slices are matrices, or stored times after the first new one are not among the new ones; and the errors
             of transform.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from gpukit import GraphImputer
+        >>> hours = pd.date_range("2026-01-01", periods=6, freq="h")
+        >>> table = pd.DataFrame({"a": [1, 2, None, 4, 5, 6], "b": [2, 3, 4, 5, None, 7.0]}, hours)
+        >>> model = GraphImputer(method="interpolation").fit(None, table[:4])
+        >>> model.extend(table[4:])["a"].tolist()
+        [5.0, 6.0]
         """
         self._check_fitted()
         taken = inputs.take_transform_inputs(self, tensor, mask, times)
@@ -419,6 +444,18 @@ class GraphImputer(Estimator):
         Returns
         -------
         array or frame
+
+        Raises
+        ------
+        ParameterError, DataError, DeviceError
+            As in fit.
+
+        Examples
+        --------
+        >>> from gpukit import GraphImputer, synth_graph
+        >>> data = synth_graph("random", vertices=40, shape=(6, 5), rank=1, missing=0.2, seed=0)
+        >>> GraphImputer(method="spectral").fit_transform(data).shape
+        (40, 6, 5)
         """
         return in_container(self, self.fit(graph, tensor, mask, progress, times).completed_)
 
@@ -436,6 +473,21 @@ class GraphImputer(Estimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ParameterError
+            transform has another value.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gpukit import GraphImputer
+        >>> table = np.sin(np.arange(60.0).reshape(20, 3))
+        >>> table[5, 1] = np.nan
+        >>> model = GraphImputer(method="vertex-mean").set_output(transform="pandas")
+        >>> type(model.fit_transform(table)).__name__
+        'DataFrame'
         """
         if transform is not None:
             self._sklearn_output_config = {"transform": check_output(transform)}
@@ -457,6 +509,15 @@ class GraphImputer(Estimator):
         ------
         DataError
             The number of names is another one.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from gpukit import GraphImputer
+        >>> hours = pd.date_range("2026-01-01", periods=6, freq="h")
+        >>> table = pd.DataFrame({"a": [1, 2, None, 4, 5, 6], "b": [2, 3, 4, 5, None, 7.0]}, hours)
+        >>> GraphImputer(method="interpolation").fit(None, table).get_feature_names_out().tolist()
+        ['a', 'b']
         """
         self._check_fitted()
         return feature_names(self, input_features)

@@ -44,11 +44,11 @@ class SimLSH(Estimator):
     Parameters
     ----------
     n_neighbors : int, 1 to 1024
-        Number K of neighbours.
+        Number K of neighbours, default 32.
     p, q, bits : int
-        p coarse by q fine hashings of `bits` (G) bits.
+        p coarse by q fine hashings of `bits` (G) bits, by default 3, 100 and 8.
     psi : {1, 2, 4}
-        Exponent of simLSH's Psi(r) = r**psi.
+        Exponent of simLSH's Psi(r) = r^psi, default 2.
     search : {'hamming', 'buckets', 'exact', 'random'}
         Agreement over all bits; the paper's collisions; the paper's GSM (Pearson's correlation over common users,
         shrunk; no hash); the paper's control group.
@@ -70,6 +70,13 @@ class SimLSH(Estimator):
         Fraction of random slots.
     item_ids_, n_features_in_, device_, timings_
         Ids (N,); N; str; seconds of prepare, hashing, search.
+
+    Examples
+    --------
+    >>> from gpukit import SimLSH, synth_ratings
+    >>> model = SimLSH(n_neighbors=4).fit(synth_ratings("ml-10m", scale=0.01))
+    >>> model.neighbors_.shape, model.scores_.dtype
+    ((1068, 4), dtype('float32'))
     """
 
     n_neighbors: int = 32

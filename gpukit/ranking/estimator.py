@@ -62,16 +62,16 @@ class RankSVM(Estimator):
         'p-swx' is the paper's; 'dcm' and 'ost' run on the CPU.
     eps : float > 0
         Stop at ||gradient|| <= eps ||gradient at w = 0|| with f certified to be within eps / 10 of the minimum,
-        relatively.
+        relatively. Default 1e-5.
     max_iter : int
-        Maximum number of Newton steps.
+        Maximum number of Newton steps, default 200.
     scale : {'auto', 'none', 'minmax', 'deviation'}
         Scaling of the features (gpukit.ranking.scaling). 'auto': chosen with C, and 'none' with an explicit C.
     device : {'auto', 'cpu', 'cuda', 'cuda:N'}
         'auto' uses the CPU for small problems.
     precondition : bool
         True: conjugate gradients with the covariance within queries (up to 1024 features). False, or more features:
-        with its diagonal.
+        with its diagonal. Default True.
     features : {'linear', 'thresholds', 'fourier', 'auto'}
         'thresholds': also steps at up to eight values of each feature. 'fourier': also random Fourier features
         (gpukit.ranking.feature_map). On a GPU both need cupy, and compute features in X's type; a sparse X has at most
@@ -117,6 +117,15 @@ class RankSVM(Estimator):
     With scikit-learn's metadata routing (sklearn.set_config(enable_metadata_routing=True)), fit requests qid and
     query_weight, and predict and score request qid, so GridSearchCV and cross_val_score pass them. GroupKFold with
     groups=qid keeps a query together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gpukit import RankSVM
+    >>> X, y, qid = np.array([[1.0, 0.0], [0.2, 1.0], [0.9, 0.3], [0.1, 0.1]]), [2, 0, 1, 0], [7, 7, 8, 8]
+    >>> model = RankSVM(C=1.0).fit(X, y, qid)
+    >>> int(model.predict(X).argmax()), model.C_
+    (0, 1.0)
     """
 
     C: float | Literal["auto"] = field(default="auto", kw_only=False)
@@ -304,9 +313,13 @@ class RankSVM(Estimator):
             "2^-15:2^8", "0.1,1,10" (path.parse_grid) or numbers.
         metric : str
             A metric of evaluation.evaluate, default 'ndcg@10'. The smaller C of equal values is chosen.
-        ndcg, relevant, ties
-            Options of evaluation.evaluate.
-        query_weight, progress, team
+        ndcg, relevant, ties : str, float, str
+            Options of evaluation.evaluate, by default 'letor', 1 and 'average'.
+        query_weight : (m,), (l,), dict or None
+            As in fit.
+        progress : callable or None
+            As in fit.
+        team : parallel.Team or None
             As in fit.
 
         Returns
@@ -319,6 +332,15 @@ class RankSVM(Estimator):
         ------
         DataError
             The validation set does not define the metric; and the errors of fit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gpukit import RankSVM
+        >>> X, y, qid = np.array([[1.0, 0.0], [0.2, 1.0], [0.9, 0.3], [0.1, 0.1]]), [2, 0, 1, 0], [7, 7, 8, 8]
+        >>> model = RankSVM().fit_path((X, y, qid), (X, y, qid), grid=[0.1, 1.0], metric="pa")
+        >>> model.C_, len(model.path_)
+        (0.1, 2)
         """
         from gpukit.ranking import path
 
@@ -365,6 +387,15 @@ class RankSVM(Estimator):
         ------
         DataError
             Names are missing or unknown, or the number of columns is another one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gpukit import RankSVM
+        >>> X, y, qid = np.array([[1.0, 0.0], [0.2, 1.0], [0.9, 0.3], [0.1, 0.1]]), [2, 0, 1, 0], [7, 7, 8, 8]
+        >>> model = RankSVM(C=1.0).fit(X, y, qid)
+        >>> model.predict(X).shape
+        (4,)
         """
         self._check_fitted()
         from gpukit.ranking import serve
@@ -385,6 +416,20 @@ class RankSVM(Estimator):
         -------
         (l,) int32
             Equal scores are ranked by position.
+
+        Raises
+        ------
+        DataError
+            As in predict; or there are no queries.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gpukit import RankSVM
+        >>> X, y, qid = np.array([[1.0, 0.0], [0.2, 1.0], [0.9, 0.3], [0.1, 0.1]]), [2, 0, 1, 0], [7, 7, 8, 8]
+        >>> model = RankSVM(C=1.0).fit(X, y, qid)
+        >>> model.rank(X, qid)
+        array([1, 2, 1, 2], dtype=int32)
         """
         self._check_fitted()
         from gpukit.ranking import serve
@@ -406,6 +451,20 @@ class RankSVM(Estimator):
         (l, n + 1) float64
             The last column is what no feature has alone: all Fourier features, else 0. Thresholds are added to their
             feature. Columns are those of columns_ if the model has it.
+
+        Raises
+        ------
+        DataError
+            As in predict.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gpukit import RankSVM
+        >>> X, y, qid = np.array([[1.0, 0.0], [0.2, 1.0], [0.9, 0.3], [0.1, 0.1]]), [2, 0, 1, 0], [7, 7, 8, 8]
+        >>> model = RankSVM(C=1.0).fit(X, y, qid)
+        >>> np.allclose(model.explain(X).sum(axis=1), model.predict(X))
+        True
         """
         self._check_fitted()
         from gpukit.ranking import serve
@@ -439,6 +498,15 @@ class RankSVM(Estimator):
         ------
         DataError
             There are no pairs.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gpukit import RankSVM
+        >>> X, y, qid = np.array([[1.0, 0.0], [0.2, 1.0], [0.9, 0.3], [0.1, 0.1]]), [2, 0, 1, 0], [7, 7, 8, 8]
+        >>> model = RankSVM(C=1.0).fit(X, y, qid)
+        >>> model.score(X, y, qid)
+        1.0
         """
         self._check_fitted()
         from gpukit.ranking import serve
@@ -459,6 +527,14 @@ class RankSVM(Estimator):
         ------
         DataError
             The file cannot be written.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gpukit import RankSVM
+        >>> X, y, qid = np.array([[1.0, 0.0], [0.2, 1.0], [0.9, 0.3], [0.1, 0.1]]), [2, 0, 1, 0], [7, 7, 8, 8]
+        >>> model = RankSVM(C=1.0).fit(X, y, qid)
+        >>> model.save_text("weights.txt")
         """
         from gpukit.ranking import saving
 
@@ -481,6 +557,14 @@ class RankSVM(Estimator):
             The file cannot be written.
         ParameterError
             onnx is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gpukit import RankSVM
+        >>> X, y, qid = np.array([[1.0, 0.0], [0.2, 1.0], [0.9, 0.3], [0.1, 0.1]]), [2, 0, 1, 0], [7, 7, 8, 8]
+        >>> model = RankSVM(C=1.0).fit(X, y, qid)
+        >>> model.save_onnx("model.onnx")
         """
         from gpukit.ranking import saving
 

@@ -75,8 +75,17 @@ def as_ratings(
         Of a repeated pair, the later rating by the times of a DataFrame's column (timestamp, time, date) or of Ratings
         is kept; `merged` is the number of ratings removed.
 
-    Raises DataError for other types; for missing, NaN or infinite ratings; for repeated pairs without times; and for a
-    dense array of two to four columns (or rows) whose first two hold only whole numbers.
+    Raises
+    ------
+    DataError
+        The type is another one; ratings are missing, NaN or infinite; pairs are repeated and have no times; or a dense
+        array has two to four columns (or rows) whose first two hold only whole numbers.
+
+    Examples
+    --------
+    >>> from gpukit import as_ratings
+    >>> as_ratings(([7, 7, 9], [1, 2, 1], [5.0, 3.0, 4.0]))
+    Ratings(3 ratings, 2 users, 2 items)
     """
     _refuse_part(data)
     ratings = validate(adopt(data, columns=columns, times=times or MAYBE), repeats)

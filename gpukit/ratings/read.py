@@ -81,7 +81,20 @@ def read_ratings(
         a rating (two columns, or a header or `columns` without one) are clicks: their values are 1, and counts are the
         occurrences of a pair or the sum of a count column (plays, quantity, duration, ...).
 
-    Raises DataError with the line for missing, empty or malformed content, ParameterError for unclear arguments.
+    Raises
+    ------
+    DataError
+        The content is missing, empty or malformed; the message has the line.
+    ParameterError
+        Arguments are unclear.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from gpukit import read_ratings
+    >>> _ = Path("ratings.csv").write_text("user,item,rating\\nann,7,4.5\\nbob,7,3\\n")
+    >>> read_ratings("ratings.csv").user_ids.tolist()
+    ['ann', 'bob']
     """
     request = formats.Request(format, columns, SPELLED.get(sep, sep), times=times, bounds=bounds)
     if duplicates not in RULES:

@@ -46,6 +46,14 @@ class Ratings:
         Weights of the ratings, >= 0.
     counts : (n,) int32 or float32 or None
         Number of purchases, plays, ..., >= 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gpukit import Ratings
+    >>> users, items = np.array([0, 0, 1], np.int32), np.array([0, 1, 0], np.int32)
+    >>> Ratings(users, items, np.array([5, 3, 4], np.float32), user_ids=np.array([7, 9]), item_ids=np.array([1, 2]))
+    Ratings(3 ratings, 2 users, 2 items)
     """
 
     users: np.ndarray
@@ -99,6 +107,13 @@ class Ratings:
         -------
         dict
             {name: (n,) array}.
+
+        Examples
+        --------
+        >>> from gpukit import as_ratings
+        >>> ratings = as_ratings(([7, 7, 9], [1, 2, 1], [5.0, 3.0, 4.0]))
+        >>> list(ratings.columns())
+        ['users', 'items', 'values']
         """
         names = (entry.name for entry in fields(self) if entry.init and not entry.name.endswith("_ids"))
         return {name: column for name in names if (column := getattr(self, name)) is not None}
@@ -114,6 +129,14 @@ class Ratings:
         Returns
         -------
         Ratings
+
+        Examples
+        --------
+        >>> from gpukit import as_ratings
+        >>> ratings = as_ratings(([7, 7, 9], [1, 2, 1], [5.0, 3.0, 4.0]))
+        >>> columns = ratings.columns()
+        >>> ratings.with_columns(**{**columns, "values": columns["values"] / 5}).scale
+        (0.6000000238418579, 1.0)
         """
         return Ratings(**columns, user_ids=self.user_ids, item_ids=self.item_ids)
 
@@ -128,6 +151,13 @@ class Ratings:
         Returns
         -------
         Ratings
+
+        Examples
+        --------
+        >>> from gpukit import as_ratings
+        >>> ratings = as_ratings(([7, 7, 9], [1, 2, 1], [5.0, 3.0, 4.0]))
+        >>> ratings.take(ratings.values >= 4)
+        Ratings(2 ratings, 2 users, 2 items)
         """
         is_mask = not isinstance(which, slice) and np.asarray(which).dtype == bool
         if is_mask:
@@ -162,6 +192,13 @@ class Ratings:
         ParameterError
         DataError
             Times are needed and missing.
+
+        Examples
+        --------
+        >>> from gpukit import synth_ratings
+        >>> train, test = synth_ratings("ml-10m", scale=0.001).split(0.1, seed=0)
+        >>> len(train) > 8 * len(test)
+        True
         """
         if not 0 <= fraction < 1:
             raise ParameterError(f"fraction must be at least 0 and less than 1; got {fraction!r}.")
@@ -214,6 +251,14 @@ class Ratings:
         indices : (n,) int32
             Items, ascending in each row.
         values : (n,) float32
+
+        Examples
+        --------
+        >>> from gpukit import as_ratings
+        >>> ratings = as_ratings(([7, 7, 9], [1, 2, 1], [5.0, 3.0, 4.0]))
+        >>> indptr, indices, values = ratings.csr()
+        >>> indptr, indices
+        (array([0, 2, 3]), array([0, 1, 0], dtype=int32))
         """
         from gpukit.ratings.orders.compressed import compress_rows
 
@@ -228,6 +273,14 @@ class Ratings:
         indices : (n,) int32
             Users, ascending in each column.
         values : (n,) float32
+
+        Examples
+        --------
+        >>> from gpukit import as_ratings
+        >>> ratings = as_ratings(([7, 7, 9], [1, 2, 1], [5.0, 3.0, 4.0]))
+        >>> indptr, indices, values = ratings.csc()
+        >>> indptr, indices
+        (array([0, 2, 3]), array([0, 1, 0], dtype=int32))
         """
         from gpukit.ratings.orders.compressed import compress_rows
 

@@ -36,6 +36,14 @@ def set_num_threads(count: int | None) -> None:
     ------
     ParameterError
         For any other value.
+
+    Examples
+    --------
+    >>> from gpukit import get_num_threads, set_num_threads
+    >>> set_num_threads(1)
+    >>> get_num_threads()
+    1
+    >>> set_num_threads(None)
     """
     valid = count is None or (hasattr(count, "__index__") and 0 < int(count) <= MOST_THREADS)
     if not valid or isinstance(count, bool):
@@ -50,6 +58,12 @@ def get_num_threads() -> int:
     -------
     int
         The value of `set_num_threads`, or its initial value.
+
+    Examples
+    --------
+    >>> from gpukit import get_num_threads
+    >>> get_num_threads() >= 1
+    True
     """
     if _setting.count is None:
         _setting.count = _initial_count()

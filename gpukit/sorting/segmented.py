@@ -26,7 +26,7 @@ def segmented_argsort(
     Parameters
     ----------
     keys : array (n,), float32, float64 or integers
-        Integers are sorted exactly, also above 2**53. Arrays on a GPU have __cuda_array_interface__ and are float32 or
+        Integers are sorted exactly, also above 2^53. Arrays on a GPU have __cuda_array_interface__ and are float32 or
         float64.
     offsets : array (m + 1,) of integers
         Ascending from 0 to n. Segment s is keys[offsets[s]:offsets[s + 1]] and may be empty.

@@ -40,7 +40,7 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
         Threshold of each slice, not negative.
     device : {'auto', 'cpu', 'cuda', 'cuda:N'}
     return_values : bool
-        Return singular values and ranks too.
+        Return singular values and ranks too, default False.
 
     Returns
     -------

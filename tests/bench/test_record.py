@@ -1,6 +1,7 @@
 """Rows of the benchmark table."""
 
 import csv
+import subprocess
 
 import numpy as np
 import pytest
@@ -50,3 +51,20 @@ def test_the_segments_have_the_shape_of_web30k():
     sizes, shape = np.diff(sorting.web30k_offsets(1)), sorting.SHAPES["mslr-web30k"]
     assert len(sizes) == shape.queries and sizes.max() == shape.longest and sizes.min() >= 1
     assert abs(sizes.sum() / shape.documents - 1) < 0.01
+
+
+def test_rows_that_were_added_before_do_not_change_the_commit(tmp_path, monkeypatch):
+    monkeypatch.delenv("GPUKIT_COMMIT", raising=False)
+    monkeypatch.setattr(measurement, "__file__", str(tmp_path / "bench" / "measurement.py"))
+    code, table = tmp_path / "bench" / "measurement.py", tmp_path / "docs" / "benchmarks.csv"
+    for path in (code, table):
+        path.parent.mkdir()
+        path.write_text("1")
+    user = "-c", "user.name=a", "-c", "user.email=a@b"
+    for words in (("init", "-q"), ("add", "."), (*user, "commit", "-qm", "first")):
+        subprocess.run(["git", "-C", tmp_path, *words], check=True)
+    clean = measurement.commit()
+    table.write_text("2")
+    assert len(clean) >= 7 and measurement.commit() == clean
+    code.write_text("2")
+    assert measurement.commit() == clean + "+"

@@ -73,3 +73,31 @@ def test_the_command_writes_a_table_and_a_picture(verb, tmp_path, monkeypatch):
 def test_unknown_items_are_refused(verb):
     result = verb("bench", "reproduce", "ranksvm", "fig6")
     assert result.code == 2 and "no 'fig6' to reproduce. Choose from table1, table2" in result.err
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("ranksvm", "--shape", "netflix"), "ranksvm has no generated shape 'netflix'. Choose from mq2008, mq2007"),
+        (("imputation", "--shape", "ml-10m"), "imputation has no generated shape 'ml-10m'. Leave --shape out."),
+        (("ranksvm", "--rows", "nowhere/rows.csv"), "nowhere/rows.csv: the folder"),
+        ((), "Choose from: lsh-mf, imputation, ranksvm"),
+    ],
+)
+def test_wrong_requests_are_refused_before_anything_is_measured(verb, monkeypatch, words, message):
+    monkeypatch.setattr(bench.papers, "reproduce", lambda *arguments: pytest.fail("measured"))
+    result = verb("bench", "reproduce", *words)
+    assert result.code == 2 and message in result.err and len(result.err.splitlines()) == 1
+
+
+def test_all_items_of_a_paper_without_those_whose_data_are_missing(verb, monkeypatch, tmp_path):
+    def reproduce(paper, items, conditions):
+        if items == ["table10"]:
+            raise measurement.MissingDataError("ncf is needed")
+        yield bench.papers.Reproduction(items[0], ROW, None, 2.0)
+
+    monkeypatch.setattr(bench.papers, "reproduce", reproduce)
+    result = verb("bench", "reproduce", "lsh-mf", "--device", "cpu", "--output", tmp_path / "t.csv")
+    assert result.code == 0 and "lsh-mf table10 measured nothing: ncf is needed" in result.err
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == len(bench.papers.PAPERS["lsh-mf"])
+    assert verb("bench", "reproduce", "lsh-mf", "table10", "--device", "cpu").code == 2

@@ -1,4 +1,4 @@
-"""Check that what docs/reference shows has numpydoc sections for its parameters and its result."""
+"""Check that what docs/reference shows has numpydoc sections for its parameters, its result and an example."""
 
 import importlib
 import inspect
@@ -37,7 +37,7 @@ def methods_of(name, shown, hidden):
 
 
 def faults_of(name, function):
-    """Return the faults of a docstring: parameters that it lacks, a section for the result."""
+    """Return the faults of a docstring: parameters that it lacks, a section for the result, an example."""
     sections = sections_of(inspect.getdoc(function) or "")
     wanted = parameters_of(function)
     missing = [one for one in wanted if one not in sections.get("Parameters", ())]
@@ -45,7 +45,8 @@ def faults_of(name, function):
     unknown = [one for one in sections.get("Parameters", ()) if one not in wanted]
     faults += [f"{name}: {', '.join(unknown)} is not a parameter"] if unknown else []
     gives = not inspect.isclass(function) and inspect.signature(function).return_annotation not in (None, "None")
-    return faults + ([f"{name}: no section Returns"] if gives and not {"Returns", "Yields"} & set(sections) else [])
+    faults += [f"{name}: no section Returns"] if gives and not {"Returns", "Yields"} & set(sections) else []
+    return faults + ([] if "Examples" in sections else [f"{name}: no section Examples"])
 
 
 def parameters_of(function):

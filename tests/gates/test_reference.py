@@ -15,7 +15,8 @@ def test_public_callables_are_documented(root):
 
 
 @pytest.mark.slow
-def test_examples_of_the_reference_run(root):
+def test_examples_of_the_reference_run(root, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # examples write files
     found = {id(inspect.unwrap(function)): (name, function) for name, function in reference.public_callables(root)}
     runner, ran = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE), 0
     for name, function in found.values():
@@ -37,6 +38,11 @@ def documented(a, b=1) -> int:
     Returns
     -------
     int
+
+    Examples
+    --------
+    >>> documented(2)
+    3
     """
 
 
@@ -48,6 +54,7 @@ def documented(a, b=1) -> int:
         ("a, b : int", "a, b, c : int", "c is not a parameter"),
         ("Parameters\n----------", "Arguments\n---------", "no parameter a, b"),
         ("Returns\n-------", "Result\n------", "no section Returns"),
+        ("Examples\n--------", "", "no section Examples"),
     ],
 )
 def test_gaps_are_seen(old, new, fault):

@@ -105,6 +105,14 @@ class Answering(Recommending):
         ------
         DataError
             The user is unknown.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> ids, scores = model.similar_users(1, n=3)
+        >>> ids.shape
+        (3,)
         """
         return self._similar("user", self._row_of(user, "user"), n, by, with_evidence)
 
@@ -135,6 +143,14 @@ class Answering(Recommending):
             `by` has another value.
         DataError
             An id is invalid or unknown.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> explanation = model.explain(1, 5, by="rating")
+        >>> bool(explanation.total > 0)
+        True
         """
         self._check_fitted()
         by = "rating" if check_choice("by", by, RANKED_BY) == "rating" or self.feedback_ != "explicit" else "lists"
@@ -163,6 +179,14 @@ class Answering(Recommending):
         ------
         DataError
             An id is unknown.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> of_users, of_items = model.evidence([1, 2], [5, 6])
+        >>> of_users.shape
+        (2,)
         """
         self._check_fitted()
         rows = known_rows(self, users, "user", unknown, "zero"), known_rows(self, items, "item", unknown, "zero")
@@ -178,6 +202,14 @@ class Answering(Recommending):
         -------
         of_users : (M,) int64
         of_items : (N,) int64
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> of_users, of_items = model.rating_counts()
+        >>> bool(of_users.sum() == of_items.sum())
+        True
         """
         self._check_fitted()
         return self._prepare("counts", lambda: counts_of(self._rated, len(self.user_ids_), len(self.item_ids_)))
@@ -202,6 +234,12 @@ class Answering(Recommending):
             The suffix is another one.
         DataError
             The data cannot be written.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> model.export("model.csv")
         """
         self._check_fitted()
         exporting.export(self, path, check_choice("side", side, exporting.SIDES), vectors)
@@ -227,6 +265,14 @@ class Answering(Recommending):
         DataError
             X has no rating, or no click that can be judged; X has pairs for a model of ratings, or ratings for a model
             of pairs.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> train, test = synth_ratings("ml-10m", scale=0.001).split(0.1, seed=0)
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(train)
+        >>> sorted(model.evaluate(test))
+        ['mae', 'rmse']
         """
         self._check_fitted()
         if self.feedback_ == "explicit":
@@ -265,6 +311,14 @@ class Answering(Recommending):
         -----
         UserWarning
             X is a matrix with another number of rows than the model has users, as in cross-validation.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> train, test = synth_ratings("ml-10m", scale=0.001).split(0.1, seed=0)
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(train)
+        >>> model.score(test) == -model.evaluate(test)["rmse"]
+        True
         """
         self._check_fitted()
         is_dense = isinstance(X, np.ndarray) and y is None and X.shape[1:] == self.item_ids_.shape
@@ -325,6 +379,14 @@ class Answering(Recommending):
             k exceeds the number of items.
         DataError
             No pair is left.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> train, test = synth_ratings("ml-10m", scale=0.001).split(0.1, seed=0)
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(train)
+        >>> [row["predictor"] for row in model.evaluate_lists(test, k=5).rows(5)]
+        ['MatrixFactorization', 'popularity', 'item kNN', 'EASE']
         """
         from gpukit.factorization.answers import judging
 
@@ -459,6 +521,19 @@ class Answering(Recommending):
         users : (1,)
         items : (1, n)
         scores : (1, n) float32
+
+        Raises
+        ------
+        ParameterError, DataError
+            As in recommend_for.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, as_ratings, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> ratings = as_ratings(([1, 1, 2], [5, 6, 5], [4.0, 3.5, 5.0]))
+        >>> [items.shape for users, items, scores in model.recommend_for_batches(ratings, n=3)]
+        [(1, 3), (1, 3)]
         """
         from gpukit.factorization.answers import fold_in
 

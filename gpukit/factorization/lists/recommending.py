@@ -180,6 +180,18 @@ class Recommending(Serving):
         users : (b,) int64 or str
         items : (b, n) int64 or str
         scores : (b, n) float32
+
+        Raises
+        ------
+        ParameterError, DataError
+            As in recommend.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> sum(len(users) for users, items, scores in model.recommend_batches(n=5)) == len(model.user_ids_)
+        True
         """
         check_choice("unknown", unknown, UNKNOWN)
         request = self._request(n, exclude_seen, by, filters)
@@ -214,6 +226,15 @@ class Recommending(Serving):
         ------
         DataError
             X has no pairs.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> items, _ = model.recommend([1], n=1)
+        >>> again, _ = model.mark_seen(([1], items[0])).recommend([1], n=1)
+        >>> bool(again[0, 0] == items[0, 0])
+        False
         """
         self._check_fitted()
         users, items = self._pairs(X)
@@ -279,6 +300,13 @@ class Recommending(Serving):
         Returns
         -------
         (n,) float32
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> model.pair_scores([1, 2], [5, 6]).shape
+        (2,)
         """
         ranking = self._ranking(by)
         z = self._z_of(X, items, ranking.session, unknown)
@@ -296,6 +324,13 @@ class Recommending(Serving):
         Raises
         ------
         DeviceError, DeviceMemoryError
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> model.fit_lists() is model
+        True
         """
         self._check_fitted()
         if self.feedback_ == "explicit":

@@ -5,9 +5,9 @@ import importlib
 import numpy as np
 import pytest
 
-from gpukit.bench import Conditions, imputation, ranking
+from gpukit.bench import Conditions, imputation, ranking, solvers
 from gpukit.bench import reproduce as papers
-from gpukit.bench.measurement import Row
+from gpukit.bench.measurement import Curve, Row
 from gpukit.device import cpu
 
 
@@ -30,6 +30,8 @@ def row(note, unit="ms", sample=3.0):
         ("Table 7 space simLSH buckets p=3 q=100", "MovieLens 1M", "MiB", 12.219),
         ("Table 3 accuracy of DCM", "mq2008", "%", 80.24),
         ("Fig. 9 k=600, gpukit's default", "64x64xk", "relative error", 1e-5),
+        ("Fig. 9 speed of K=32 over K=0, F=64", "ml-10m", "times", 2.97),
+        ("Fig. 9 F=64 K=32", "ml-10m", "RMSE", None),
         ("online: test RMSE trained anew", "netflix", "RMSE", None),
         ("Table 2 basis", "64x64x2100", "s", None),
     ],
@@ -43,6 +45,15 @@ def test_printed_values_are_in_the_unit_of_the_row(what, shape, unit, value):
 def test_curves_are_read_from_notes():
     assert papers.curve_of(row("0.1 s 0.9; 0.25 s 1e-05")) == [(0.1, 0.9), (0.25, 1e-5)]
     assert papers.curve_of(row("0.1 s")) == []
+
+
+@pytest.mark.parametrize("errors, ratio", [([0.95, 0.8, 0.7], 1.5), ([0.95, 0.94, 0.93], np.nan)])
+def test_a_speedup_is_of_the_times_to_the_lowest_rmse_without_neighbours(errors, ratio):
+    parts = {"neighbours": 9.0, "prepare": 9.0}
+    alone = Curve([1.0, 0.9, 0.85, 0.86], [1.0, 2.0, 3.0, 4.0], parts)
+    trained = {"F=64 K=0": alone, "F=64 K=32": Curve(errors, [1.0, 2.0, 3.0], parts)}
+    result = solvers.speed_row(trained, 64, ("ml-10m", "generated"))
+    assert result.what.endswith("F=64") and np.array_equal(result.samples, [ratio], equal_nan=True)
 
 
 @pytest.fixture
