@@ -112,8 +112,7 @@ def settings(problem):
 def fill(problem, setting):
     """Return (N, T) predictions; NaN for unobserved vertices.
 
-    A sweep uses the latest values of the vertices before: the order of the vertices is that of order_by_values, whatever
-    theirs is in the problem.
+    A sweep uses the latest values of the vertices before. Vertices are therefore in the order of order_by_values.
     """
     alive = problem.seen.any(axis=1)
     out = np.full(problem.values.shape, np.nan)
