@@ -28,6 +28,10 @@ TAKEN = {  # options of --model
     *("save_model", "window", "device", "quiet", "as_json", "seed"),
 }
 
+SPECTRAL_ONLY = {  # options of the method spectral, which auto tries too
+    *("weights", "center", "lambda_decay", "iterations", "tolerance", "no_acceleration", "no_rank_phase"),
+}
+
 
 @options.command()
 @click.argument("path", metavar="[FILE]", required=False)
@@ -39,7 +43,7 @@ TAKEN = {  # options of --model
 @slices("Rows and columns of a vertex's matrix, if the file has its numbers in a row.")
 @option("--layout", "Where a sensor is in the table, or long: a line per reading.  [default: detected]", LAYOUT)
 @option("--columns NAMES", "Columns in order: time,sensor,-,value (-: kept) or time,value,... of sensors.")
-@option("--times FILE", "Times of the columns: dates or numbers, one per line, or .npy (.npz: array `times`).")
+@option("--times FILE", "Times of the columns: dates or numbers, one per line, or .npy. An .npz has its own, `times`.")
 @option("--missing-value V", "A number that means missing, such as -999 or 0, besides empty fields and nan.", float)
 @option("--output -o FILE", "Write the completed tensor (.npz) or table (.csv, .tsv, .txt, .parquet) here.")
 @options.force
@@ -91,6 +95,7 @@ def impute(ask, stages):
     start_driver(ask.device)
     check(ask)
     check_resumed(ask)
+    check_method_options(ask)
     with NAMING.named():
         steps.build(ask).check()  # raises for invalid parameters before anything is read
     start_warm_up(ask.device, products=True)  # raises if the device does not exist
@@ -125,16 +130,30 @@ def check(ask):
     outputs.check_plot(ask.plot)
 
 
+def given_options(is_chosen):
+    """Return the options that the user gave and is_chosen(name) selects, as text; "" for none."""
+    default, ctx = click.core.ParameterSource.DEFAULT, click.get_current_context()
+    given = [one for one in ctx.command.params if ctx.get_parameter_source(one.name) != default]
+    return ", ".join(one.opts[0] for one in given if is_chosen(one.name))
+
+
+def check_method_options(ask):
+    """Reject options of the method spectral with another method, which would ignore them."""
+    unused = "" if ask.method in ("auto", "spectral") else given_options(SPECTRAL_ONLY.__contains__)
+    if unused:
+        raise ParameterError(
+            f"--method {ask.method} does not use {unused}, of the method spectral: leave {unused} out, or give "
+            "--method spectral."
+        )
+
+
 def check_resumed(ask):
     """Reject options that apply only to a fit, and --window without a model."""
     if ask.model is None:
         if ask.window is not None:
             raise ParameterError("--window is how much a fitted imputer keeps: give it with --model and --save-model.")
         return
-    default = click.core.ParameterSource.DEFAULT
-    ctx = click.get_current_context()
-    given = [one for one in ctx.command.params if ctx.get_parameter_source(one.name) != default]
-    unused = ", ".join(one.opts[0] for one in given if one.name not in TAKEN)
+    unused = given_options(lambda name: name not in TAKEN)
     if unused:
         raise ParameterError(f"--model fills in as it was fitted, on its graph: leave out {unused}.")
     if ask.window is not None and ask.save_model is None:

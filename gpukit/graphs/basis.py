@@ -2,6 +2,7 @@
 
 The basis is not unique: eigenvectors of a repeated eigenvalue may be rotated among themselves, and imputed values
 depend on the rotation. It is therefore stored by the content of the graph, and generator, CPU and GPU share one basis.
+Eigenvectors of different components are never rotated among themselves: each eigenvector is 0 outside one component.
 
 The smoothest eigenvectors of a large graph are found by Lanczos' algorithm, without a dense Laplacian, with all copies
 of a repeated eigenvalue.
@@ -19,12 +20,13 @@ from gpukit.device import available_memory, free_memory, translate_memory_errors
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import ROUNDING, degrees, normalized_laplacian
 from gpukit.io import sources
+from gpukit.model_selection.splits import hash_floats, hash_groups, hash_numbers
 from gpukit.runtime import private
 from gpukit.timing import work_clock
 
 CUT, SMALL = 4, 1_000  # a basis of more than N / CUT vectors, or of SMALL vertices, is a slice of the full one; chosen
 BAND = 0.1  # fraction of the vertices: above this bandwidth the factor is not sparse; chosen
-VERSION = 2  # of stored bases: increase it if the computation changes the basis of a graph
+VERSION = 3  # of stored bases: increase it if the computation changes the basis of a graph
 KIND = sources.FORMATS["basis"]
 LARGEST_DENSE = 32_000  # vertices; LAPACK's workspace of 2 N^2 numbers has a 32-bit size
 ON_GPU = "basis vectors"  # key in a run's Workspace
@@ -138,7 +140,7 @@ def _compute(adjacency, size, device, workspace):
     if size < count and count > SMALL and size * CUT < count:
         return _partial(adjacency, size, device)
     _require_room(count)
-    values, vectors, source = _dense(normalized_laplacian(adjacency), device, workspace)
+    values, vectors, source = _by_component(adjacency, device, workspace)
     if size < count:
         values, vectors = values[:size].copy(), np.ascontiguousarray(vectors[:, :size])
     return values, vectors, source
@@ -174,20 +176,67 @@ def _require_room(count):
     )
 
 
-def _dense(laplacian, device, workspace):
-    """Compute all eigenvectors of a sparse symmetric matrix: (values, vectors, source)."""
+def _by_component(adjacency, device, workspace):
+    """Compute all eigenvectors of each connected component: (values, vectors, source).
+
+    Components share the eigenvalue 0, and equal ones all eigenvalues. LAPACK's eigenvectors of a whole Laplacian mix
+    them, in a way that depends on the order of the vertices. Of equal eigenvalues the largest component comes first.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    order = order_by_edges(adjacency)
+    ordered = adjacency[order][:, order]
+    ordered.sort_indices()
+    laplacian, position = normalized_laplacian(ordered), np.argsort(order)
+    components, labels = connected_components(adjacency, directed=False)
+    if components == 1:
+        return _dense(laplacian, position, device, workspace)
+    sizes = np.bincount(labels)
+    members = np.split(np.argsort(labels[order], kind="stable"), np.cumsum(sizes)[:-1])
+    values, vectors, source, last = np.zeros(len(order)), np.zeros(laplacian.shape), "cpu", 0
+    for component in np.argsort(-sizes, kind="stable"):
+        rows, columns = members[component], slice(last, last := last + sizes[component])
+        if len(rows) == 1:
+            vectors[rows, columns] = 1.0
+            continue
+        on = device if len(rows) > SMALL else None  # smaller ones cost a GPU more than the CPU
+        part = _dense(laplacian[rows][:, rows], np.arange(len(rows)), on, None)
+        values[columns], vectors[rows, columns], source = part[0], part[1], max(source, part[2])
+        values[columns.start] = 0.0  # that of a constant, without rounding
+    ascending = np.argsort(values, kind="stable")
+    return values[ascending], _fix_signs(np, vectors[np.ix_(position, ascending)]), source
+
+
+def order_by_edges(adjacency):
+    """Return an order of the vertices that does not depend on their numbers.
+
+    Vertices are sorted by hashes of the weights and the hashes of their neighbours (colour refinement, Weisfeiler and
+    Leman 1968). Vertices that it does not tell apart, as on a ring, keep their order.
+    """
+    weights, keys, colours = hash_floats(adjacency.data), np.zeros(adjacency.shape[0], np.uint64), 0
+    while (count := len(np.unique(keys))) > colours:
+        edges = hash_numbers(hash_numbers(keys)[adjacency.indices] ^ weights)
+        keys, colours = hash_numbers(keys ^ hash_groups(edges, adjacency.indptr)), count
+    return np.argsort(keys, kind="stable")
+
+
+def _dense(laplacian, position, device, workspace):
+    """Compute all eigenvectors of a sparse symmetric matrix: (values, vectors, source).
+
+    position (N,): row of the matrix of each row of the vectors.
+    """
     cupy = _cupy(device, _dense_bytes(laplacian.shape[0]))
     if cupy is None:
         from scipy.linalg import eigh
 
         values, vectors = eigh(laplacian.toarray(), driver="evd", overwrite_a=True, check_finite=False)
-        return np.clip(values, 0.0, 2.0), _fix_signs(np, vectors), "cpu"
+        return np.clip(values, 0.0, 2.0), _fix_signs(np, vectors[position]), "cpu"
     with cupy.cuda.Device(device.index):
         entries, matrix = laplacian.tocoo(), cupy.zeros(laplacian.shape)
         matrix[cupy.asarray(entries.row), cupy.asarray(entries.col)] = cupy.asarray(entries.data)
         values, vectors = cupy.linalg.eigh(matrix)
         del matrix
-        device_vectors = _fix_signs(cupy, vectors)
+        device_vectors = _fix_signs(cupy, vectors[cupy.asarray(position)])
         vectors = cupy.asnumpy(device_vectors)
         if workspace is not None:
             keep_vectors(vectors, device_vectors, workspace)

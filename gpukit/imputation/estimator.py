@@ -312,7 +312,14 @@ class GraphImputer(Estimator):
         """
         from gpukit.imputation import run
 
-        return run.prepare(self.check(), self.device, graph, tensor, mask, times, team)
+        settings = self.check()
+        for name in ("weights", "center"):
+            if getattr(settings, name) != "auto" and settings.method != "spectral":
+                raise ParameterError(
+                    f"{name}={getattr(settings, name)!r} is a parameter of the method 'spectral', and "
+                    f"method={settings.method!r} does not use it: leave one of them out."
+                )
+        return run.prepare(settings, self.device, graph, tensor, mask, times, team)
 
     @property
     def place_(self) -> Place:

@@ -42,6 +42,31 @@ class Form(NamedTuple):
     types: object = None
 
 
+def to_frame(data):
+    """Return a table of another library as pandas'; other objects are returned unchanged.
+
+    Integers and booleans of polars and pyarrow have nullable dtypes: in plain pandas a missing one would make its
+    column floats or objects.
+    """
+    library = type(data).__module__.partition(".")[0]
+    if library not in ("polars", "pyarrow"):
+        return as_frame(data)
+    import pandas
+    import pyarrow
+
+    data = data.collect() if hasattr(data, "collect") else data
+    is_column = library == "polars" and hasattr(data, "to_frame")
+    table = data.to_frame() if is_column else data
+    table = table.to_arrow() if library == "polars" else table
+    if not hasattr(table, "to_pandas"):
+        return data
+    names = [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
+    dtypes = {getattr(pyarrow, name.lower())(): pandas.api.types.pandas_dtype(name) for name in names}
+    dtypes[pyarrow.bool_()] = pandas.BooleanDtype()
+    frame = table.to_pandas(types_mapper=dtypes.get)
+    return frame.iloc[:, 0] if is_column else frame
+
+
 def form_of(tensor, mask, vertices, labelled=False):
     """Return the Form of a frame, Series or object with to_pandas.
 
@@ -50,7 +75,7 @@ def form_of(tensor, mask, vertices, labelled=False):
     are not the graph's, for a row per reading, and for tables whose vertex axis is ambiguous.
     """
     refuse_datasets(tensor)
-    frame = as_frame(tensor)
+    frame = to_frame(tensor)
     if is_series(frame):
         return series_form(frame, mask, vertices, labelled)
     if not is_frame(frame):
@@ -58,7 +83,8 @@ def form_of(tensor, mask, vertices, labelled=False):
     if frame is not tensor and hasattr(tensor, "dims"):  # xarray's
         form = form_of(frame, mask, vertices, labelled)
         return form._replace(give=lambda array, known: tensor.copy(data=np.asarray(form.give(array, known))))
-    refuse_readings(frame, set(map(str, vertices)) if isinstance(vertices, np.ndarray) else ())
+    call = "frame" if frame is tensor else "frame.to_pandas()"
+    refuse_readings(frame, set(map(str, vertices)) if isinstance(vertices, np.ndarray) else (), call)
     return wide_form(frame, mask, vertices, labelled)
 
 
@@ -83,6 +109,7 @@ def series_form(series, mask, vertices, labelled):
     It is a table of one column, or a value a vertex if its index has the graph's labels.
     """
     name = "value" if series.name is None else series.name
+    refuse_levels(series.index, "series")
     mask = mask.to_frame(name) if is_series(mask) else mask
     form = form_of(series.to_frame(name), mask, vertices, labelled)
     return form._replace(give=lambda array, known: form.give(array, known).iloc[:, 0].rename(series.name))
@@ -93,33 +120,42 @@ def is_numbered(index):
     return index.name is None and index.dtype.kind in "iu"
 
 
-def refuse_readings(frame, known):
+def refuse_readings(frame, known, call="frame"):
     """Raise DataError for a row per reading, and for times in columns, which would be read as sensors.
 
-    known: labels [str] of the graph.
+    known: labels [str] of the graph; call: of the user's table as a pandas frame.
     """
-    if frame.index.nlevels > 1:
-        names = ", ".join(map(str, frame.index.names))
-        raise DataError(
-            f"the index has {frame.index.nlevels} levels ({names}), a row per reading: give a column per sensor, "
-            "frame[NAME_OF_THE_VALUES].unstack(NAME_OF_THE_SENSORS)."
-        )
+    values = repr(frame.columns[0]) if frame.shape[1] == 1 else "NAME_OF_THE_VALUES"
+    refuse_levels(frame.index, f"{call}[{values}]")
     names = ["" if name in known else name for name in map(str, frame.columns)] if is_numbered(frame.index) else []
     time = [names[place] for place in times_in(names)] or names[: bool(names) and role_of(names[0]) == "time"]
     if has_names(names):
         sensor = next(name for name in names if is_called(name, "sensor"))
         raise DataError(
             "the table has a row per reading: give a column per sensor, "
-            f"frame.pivot(index={time[0]!r}, columns={sensor!r}, values=NAME_OF_THE_VALUES)."
+            f"{call}.pivot(index={time[0]!r}, columns={sensor!r}, values=NAME_OF_THE_VALUES)."
         )
     if len(time) == 1 < len(names):
-        raise DataError(f"the table has times in {time[0]!r}: make them the index, frame.set_index({time[0]!r}).")
+        raise DataError(f"the table has times in {time[0]!r}: make them the index, {call}.set_index({time[0]!r}).")
     if len(time) > 1:
         day = ".assign(day=1)" * (len(time) == 2)
         raise DataError(
             f"the table has times in {', '.join(time)}, and as columns they would be sensors: frame.index = "
             f"pandas.to_datetime(frame[{time}]{day}), and leave the columns out, frame.drop(columns={time})."
         )
+
+
+def refuse_levels(index, call):
+    """Raise DataError for an index of several levels; call: of the user's readings as a pandas series."""
+    if index.nlevels == 1:
+        return
+    levels = [number if name is None else name for number, name in enumerate(index.names)]
+    others = [one for one in levels if role_of(one) != "time" and not has_times(index.get_level_values(one))]
+    sensors = repr(others[0]) if len(others) == 1 else "NAME_OF_THE_SENSORS"
+    raise DataError(
+        f"the index has {index.nlevels} levels ({', '.join(map(str, index.names))}), a row per reading: give a column "
+        f"per sensor, {call}.unstack({sensors})."
+    )
 
 
 def wide_form(frame, mask, vertices, labelled):
@@ -360,7 +396,7 @@ def is_table(values):
 
 def is_target(table, y):
     """Return True for scikit-learn's (X, y), as a Pipeline passes it: a table, no graph, and a value for each row."""
-    table = as_frame(table)
+    table = to_frame(table)
     shape = table.shape if is_frame(table) else shape_of(table)
     if y is None or len(shape) != 2 or shape[0] == shape[1] or np.shape(y) not in (shape[:1], (shape[0], 1)):
         return False

@@ -16,7 +16,7 @@ from gpukit.graphs.time_parsing import seconds_of_array
 from gpukit.imputation import forms
 from gpukit.imputation.forms import form_of, refuse_datasets
 from gpukit.imputation.problem import spread
-from gpukit.io.arrays import as_frame, is_frame, is_series
+from gpukit.io.arrays import is_frame, is_series
 from gpukit.svt.plan import MOST
 
 NO_GRAPH = "no graph was passed: each vertex is joined to the vertices with the most similar series."
@@ -212,7 +212,7 @@ def take(graph, tensor, mask, times):
         return order_by_time(graph.adjacency, data, times, graph.vertices, types=graph.types)
     if tensor is None:
         refuse_datasets(graph)
-    frame = as_frame(graph) if tensor is None else None
+    frame = forms.to_frame(graph) if tensor is None else None
     labelled = is_frame(frame) or is_series(frame)
     is_table = tensor is None and not labelled and forms.is_table(graph)
     if labelled or is_table:

@@ -22,6 +22,7 @@ from gpukit.imputation.auto.judging import simple_estimate
 from gpukit.imputation.constants import FEWEST_OBSERVED
 from gpukit.imputation.problem import Method
 from gpukit.imputation.simple import limits_of
+from gpukit.model_selection.splits import order_by_values
 
 
 def stack_lags(series, lags):
@@ -109,11 +110,15 @@ def settings(problem):
 
 
 def fill(problem, setting):
-    """Return (N, T) predictions; NaN for unobserved vertices."""
+    """Return (N, T) predictions; NaN for unobserved vertices.
+
+    A sweep uses the latest values of the vertices before. Vertices are therefore in the order of order_by_values.
+    """
     alive = problem.seen.any(axis=1)
     out = np.full(problem.values.shape, np.nan)
     if alive.any():
-        out[alive] = estimate_alive(simple_estimate(problem)[alive], problem.seen[alive], setting)
+        rows = order_by_values(np.where(problem.seen, problem.values, np.nan))[: np.count_nonzero(alive)]
+        out[rows] = estimate_alive(simple_estimate(problem)[rows], problem.seen[rows], setting)
     return out
 
 

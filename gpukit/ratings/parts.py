@@ -14,7 +14,6 @@ from gpukit.evaluation.splits import random_mask
 from gpukit.io.ids import take_values
 from gpukit.model_selection.splits import hash_numbers
 from gpukit.parallel import ALONE
-from gpukit.primitives.group.cpu import sort_by_bits
 from gpukit.ratings.table import DISTINCT, Ratings, set_state
 
 if TYPE_CHECKING:
@@ -226,6 +225,8 @@ def redistribute(ratings, group, team, each=1):
     are in the order of the ranks that had them. They are sent in ROUNDS, so a rank needs little more memory than the
     ratings that it has and gets.
     """
+    from gpukit.primitives.group.cpu import sort_by_bits
+
     columns, groups = ratings.columns(), each * team.size
     longest = int(team.allreduce(np.array(len(ratings)), "max"))
     rounds = range(0, longest, int(np.clip(longest // ROUNDS, *ROUND)))

@@ -345,3 +345,49 @@ def test_a_basis_does_not_overwrite_what_a_link_in_its_place_leads_to(folder, tm
     assert fourier_basis(GRAPHS["path"]).source == "cpu"
     assert (tmp_path / "precious").read_text() == "mine" and not file.is_symlink()
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+# --- equal eigenvalues
+
+
+def weighted_parts(seed=0):
+    """Return the matrix of a weighted graph of several components, two of them equal, and of isolated vertices."""
+    A = np.triu(np.random.default_rng(seed).random((9, 9)) * naive.random_graph(9, 0.5, 2), 1)
+    parts = [A, A, A[:4, :4], np.zeros((3, 3))]
+    B, last = np.zeros((25, 25)), 0
+    for part in parts:
+        B[last : last + len(part), last : last + len(part)] = part
+        last += len(part)
+    return B + B.T
+
+
+@pytest.mark.parametrize("size", [None, 20])
+def test_components_are_not_mixed(size):
+    """Each eigenvector is that of one component, also where components share eigenvalues."""
+    A = weighted_parts()
+    _, labels = __import__("scipy").sparse.csgraph.connected_components(A)
+    found = fourier_basis(as_adjacency(A), size, cache=False)
+    owners = [set(labels[np.abs(vector) > 0]) for vector in found.vectors.T]
+    assert all(len(owner) == 1 for owner in owners) and set.union(*owners) == set(labels)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_basis_does_not_depend_on_the_order_of_the_vertices(seed):
+    A, order = weighted_parts(seed), np.random.default_rng(seed).permutation(25)
+    first = fourier_basis(as_adjacency(A), cache=False)
+    other = fourier_basis(as_adjacency(A[np.ix_(order, order)]), cache=False)
+    np.testing.assert_array_equal(other.values, first.values)
+    rows, columns = (np.abs(part[:, np.lexsort(np.abs(part))]) for part in (first.vectors[order], other.vectors))
+    np.testing.assert_array_equal(columns, rows)
+
+
+def test_vertices_are_ordered_by_their_edges():
+    A = naive.path_graph(11)
+    order = np.random.default_rng(0).permutation(11)
+    distances = [np.abs(np.arange(11) - 5)[rows] for rows in (np.arange(11), order)]
+    sorted_distances = [
+        distance[room.order_by_edges(as_adjacency(matrix))]
+        for distance, matrix in zip(distances, (A, A[np.ix_(order, order)]))
+    ]
+    np.testing.assert_array_equal(*sorted_distances)
+    assert room.order_by_edges(as_adjacency(np.ones((5, 5)))).tolist() == list(range(5))

@@ -8,7 +8,7 @@ import pytest
 from support import thinned
 
 from gpukit import GraphImputer, read_graph
-from gpukit.errors import ParameterError
+from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import as_graph_tensor
 from gpukit.graphs.column_types import WHOLE, ColumnType
 
@@ -203,3 +203,25 @@ def test_integers_of_a_bare_table_stay_integers():
     large[0, 0] = 5
     with pytest.warns(UserWarning, match="nothing is missing"):
         assert (imputer("interpolation").fit_transform(large) == large).all()
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "polars"])
+def test_tables_of_other_libraries_keep_whole_numbers_and_booleans(library):
+    """In pandas' own conversion a missing value makes integers floats and booleans objects."""
+    module, pyarrow = pytest.importorskip(library), pytest.importorskip("pyarrow")
+    table = pyarrow.table(
+        {
+            "a": pyarrow.array([1, None, 4, 8, 5, 7, None, 3, 9], pyarrow.int16()),
+            "b": [True, None, True, False, True, True, None, False, False],
+            "c": [1.5, 2.0, None, 0.25, 7.5, 1.0, 2.5, None, 1.0],
+        }
+    )
+    given = module.from_arrow(table) if library == "polars" else table
+    result = imputer("two-way-mean").fit_transform(given)
+    assert [str(dtype) for dtype in result.dtypes] == ["Int16", "boolean", "float64"]
+    assert result["a"].drop([1, 6]).tolist() == [1, 4, 8, 5, 7, 3, 9] and result.notna().all(axis=None)
+    series = imputer("two-way-mean").fit_transform(given["a"])
+    assert isinstance(series, pandas.Series) and str(series.dtype) == "Int16"
+    timed = table.append_column("time", pyarrow.array(TIMES[:9]))
+    with pytest.raises(DataError, match=r"make them the index, frame.to_pandas\(\).set_index\('time'\)"):
+        imputer().fit(module.from_arrow(timed) if library == "polars" else timed)

@@ -253,3 +253,9 @@ def test_no_seed_is_the_default_one():
     """scikit-learn's convention accepts None."""
     model = GraphImputer(random_state=None)
     assert model.check() == GraphImputer().check() and model.get_params()["random_state"] is None
+
+
+@pytest.mark.parametrize("given", [{"weights": "common"}, {"center": "entry"}])
+def test_parameters_of_another_method_are_refused(given):
+    with pytest.raises(ParameterError, match=f"{next(iter(given))}='.*method='kriging' does not use it"):
+        GraphImputer(method="kriging", **given).fit(np.eye(3), np.ones((3, 4)))

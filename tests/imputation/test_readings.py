@@ -58,8 +58,10 @@ def stacked(frame, levels=("site", "time")):
         (lambda frame: frame.set_axis(pandas.Categorical([f"r{at}" for at in range(T)])), "'r0', 'r1', .*no times"),
         (lambda frame: frame.set_axis([7 * at % 31 for at in range(T)]), "'0', '7', .*no times"),
         (lambda frame: frame.T.set_axis([f"t{at}" for at in range(T)], axis=1), "'s0', 's1', .*no times"),
-        (stacked, r"2 levels \(site, time\), a row per reading: .*unstack"),
-        (lambda frame: stacked(frame)["v"], r"2 levels \(site, time\), a row per reading: .*unstack"),
+        (stacked, r"2 levels \(site, time\), a row per reading: .* frame\['v'\].unstack\('site'\)"),
+        (lambda frame: stacked(frame, ("time", "site")), r"2 levels \(time, site\), .* frame\['v'\].unstack\('site'\)"),
+        (lambda frame: stacked(frame)["v"], r"2 levels \(site, time\), .* series.unstack\('site'\)"),
+        (lambda frame: stacked(frame)["v"].rename_axis([None, None]), r"2 levels .* series.unstack\(0\)"),
         (lambda frame: frame.set_axis(pandas.MultiIndex.from_product([NAMES[:3], TIMES[:2]]), axis=1).T, "2 levels"),
     ],
 )

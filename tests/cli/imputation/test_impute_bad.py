@@ -180,6 +180,13 @@ def begun(*_, **__):
         (("a.npz", "--device", "tpu"), "tpu"),
         (("a.npz", "--slice", "3"), "rows x columns"),
         (("a.npz", "--layout", "both"), "--layout"),
+        *(
+            (("a.npz", "--method", "kriging", *unused), f"--method kriging does not use {unused[0]}")
+            for unused in (
+                *(("--weights", "common"), ("--center", "entry"), ("--lambda-decay", 0.5), ("--iterations", 20)),
+                *(("--tolerance", 1e-8), ("--no-acceleration",), ("--no-rank-phase",)),
+            )
+        ),
         (("a.npz", "--output", "o.csv"), "must end in .npz"),
         (("a.csv", "--output", "o.xlsx"), "must end in .csv, .tsv, .txt, .parquet (table) or .npz (arrays)"),
         (("a.npz", "--output", "no/such/o.npz"), "does not exist"),

@@ -204,3 +204,20 @@ def test_it_gives_up_where_hardly_a_run_is_free(monkeypatch):
     seen = np.random.default_rng(0).random((40, 300)) > 0.3
     folds = masking.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
     assert len(folds) == 8 and len(laid) < 100
+
+
+def walks_with_long_ends(seed=7):
+    """Return (walks (8, 180), mask): three in a hundred are missing, and long runs at the end of three series."""
+    rng = np.random.default_rng(seed)
+    values, seen = np.cumsum(rng.normal(size=(8, 180)), axis=1), rng.random((8, 180)) >= 0.03
+    for row, length in ((0, 20), (3, 35), (6, 28)):
+        seen[row, -length:] = False
+    return values, seen
+
+
+def test_intervals_of_inner_gaps_hold_where_most_is_missing_at_ends():
+    values, seen = walks_with_long_ends()
+    model = GraphImputer(device="cpu").fit(np.where(seen, values, np.nan).T)
+    inner = ~seen.T & (np.arange(180) < 140)[:, None]
+    within = np.abs(model.completed_ - values.T) <= 1.645 * model.deviation_
+    assert within[inner].mean() > 0.8

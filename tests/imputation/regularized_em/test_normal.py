@@ -46,6 +46,17 @@ def test_constant_and_empty_vertices_do_no_harm():
     np.testing.assert_allclose(out[2], 7.0)
 
 
+@pytest.mark.parametrize("lags", [0, 1])
+def test_a_sweep_does_not_depend_on_the_order_of_the_vertices(lags):
+    truth, seen = tied(share=0.4)
+    order, setting = np.random.default_rng(0).permutation(6), {"lags": lags, "ridge": 1e-3}
+    first, other = (
+        BY_NAME["regularized-em"].fill(asked(np.where(mask, values, 0.0), mask), setting)
+        for values, mask in ((truth, seen), (truth[order], seen[order]))
+    )
+    np.testing.assert_array_equal(other, first[order])
+
+
 def test_it_suits_what_is_seen_in_part_alone():
     method, (truth, seen) = BY_NAME["regularized-em"], tied()
     assert method.suits(asked(truth, seen))
