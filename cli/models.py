@@ -7,6 +7,7 @@ from gpukit.cli.options import option
 from gpukit.device import resolve, start_driver
 from gpukit.errors import ModelError
 from gpukit.runtime.launcher_env import launched_ranks
+from gpukit.runtime.thread_count import get_num_threads
 
 RATINGS, RANKING = ("LSHMF", "MatrixFactorization"), ("RankSVM",)  # the possible kinds of data of a model
 PRODUCTS = 200_000_000  # of factors: what a thread computes in the half second in which a GPU starts
@@ -39,7 +40,6 @@ def open_model(path, device, stages, kinds=RATINGS):
 def place_of(path, device):
     """Return "cpu" for "auto" if it computes all lists of a ratings model while a GPU starts, otherwise device."""
     from gpukit.persist import load_shapes
-    from gpukit.runtime.thread_count import get_num_threads
 
     shapes = load_shapes(path)
     factors = [shapes.get(f"state.{side}_factors", ()) for side in ("user", "item")]

@@ -202,7 +202,7 @@ def test_small_models_answer_on_the_cpu(model_file, monkeypatch):
     monkeypatch.delenv("GPUKIT_RANKS")
     model = load_model(model_file)
     products = len(model.user_ids_) * len(model.item_ids_) * model.n_factors
-    monkeypatch.setattr("gpukit.runtime.thread_count.get_num_threads", lambda: 2)
+    monkeypatch.setattr(models, "get_num_threads", lambda: 2)
     monkeypatch.setattr(models, "PRODUCTS", products / 2)
     assert models.place_of(model_file, "auto") == "auto"
     monkeypatch.setattr(models, "PRODUCTS", products / 2 + 1)
