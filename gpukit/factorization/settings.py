@@ -267,7 +267,7 @@ def check_effects(estimator, solver, kind, standard):
     reasons = {
         **{"n_factors": sizes, "n_epochs": sizes},
         "learning_rate": "" if has_rate else f"solver={solver!r}, which solves exactly",
-        "unobserved_weight": "" if solver == "ials" else f"solver={solver!r}, which has no such weight",
+        "unobserved_weight": "solver='ease', which has no such weight" if solver == "ease" else "",
         "n_negatives": f"solver={solver!r}, which draws none" if is_named and solver in ("ials", "ease") else "",
         "beta": "" if has_beta else f"rates={kind!r} of {solver!r}. Use rates='paper'",
         **{"influence_rate": influences, "influence_regularization": influences},

@@ -82,7 +82,7 @@ def order_by_values(rows):
     """Return an order of rows that does not depend on their numbers.
 
     Rows are sorted by a fixed random projection of their differences from their means, so the order stays the same in
-    other units and of the opposite sign, and almost the same if few values change. Equal rows keep their order.
+    other units, and almost the same if few values change. Equal rows keep their order.
 
     Parameters
     ----------
@@ -93,9 +93,7 @@ def order_by_values(rows):
     values, count = np.where(is_present, rows, 0.0), is_present.sum(axis=1)
     mean = values.sum(axis=1) / np.maximum(count, 1)
     projection = (np.where(is_present, rows - mean[:, None], 0.0) * weights).sum(axis=1)
-    farthest = projection[np.abs(projection).argmax()] if len(rows) else 0.0
-    sign = -1.0 if farthest < 0 else 1.0  # the same order for -rows
-    return np.lexsort(((is_present * weights).sum(axis=1), sign * mean, sign * projection, count == 0))
+    return np.lexsort(((is_present * weights).sum(axis=1), mean, projection, count == 0))
 
 
 def choose_users(users, keys, limit, least=1):

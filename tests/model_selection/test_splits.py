@@ -116,7 +116,6 @@ def test_the_order_of_rows_does_not_depend_on_units():
     order = order_by_values(rows)
     assert order[-1] == 4
     np.testing.assert_array_equal(order_by_values(1.8 * rows + 32.0), order)
-    np.testing.assert_array_equal(order_by_values(-rows), order)
     rows[7] += 1e-9 * rows[8]
     np.testing.assert_array_equal(order_by_values(rows), order)
     standard = (rows - rows.mean(axis=1, keepdims=True)) / rows.std(axis=1, keepdims=True)

@@ -124,8 +124,8 @@ def overlay_runs(seen, free, rng, options):
         hidden_rows = hidden_rows | hide_at_both_ends(hide_in_other_rows, observed, free[alive] & ~lost, others, rng)
     blocked, at_ends, size = (seen & ~free)[alive] | lost, hidden_rows, np.count_nonzero(pattern)
     count, idle = np.count_nonzero(hidden_rows), 0
-    more = size / missing if count else 0.0  # runs at ends say nothing of others, however many they are
-    enough = max(enough, count + more * enough)
+    if count:  # runs at ends say nothing of others, however many they are: both are drawn, and thinned together
+        enough = max(enough, count + enough * size / missing)
     for _ in range(200 if size else 0):
         if count >= enough or idle == idle_draws:
             break
@@ -133,7 +133,7 @@ def overlay_runs(seen, free, rng, options):
         hidden_rows = hidden_rows | (keep_untouched(shifted, blocked) & observed)
         before, count = count, np.count_nonzero(hidden_rows)
         idle = idle + 1 if count - before <= 0.01 * size else 0
-    hidden_rows = thin_runs(hidden_rows, (1.0 + more) * goal, rng)
+    hidden_rows = thin_runs(hidden_rows, goal, rng)
     result = hide_nothing(seen)
     result.values[alive] = hidden_rows
     result.lost[alive] = hidden_rows | (lost & (hidden_rows & at_ends).any(axis=1, keepdims=True))

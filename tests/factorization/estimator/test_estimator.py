@@ -138,7 +138,7 @@ def test_validation_with_unknown_ids():
         ({"beta": 0.3}, "beta=0.3.*rates='adaptive'.*Use rates='paper'"),
         ({"beta": -1, "rates": "paper"}, "beta.*-1"),
         ({"solver": "ials", "feedback": "implicit", "rates": "paper"}, "rates='paper' means nothing to solver='ials'"),
-        ({"solver": "sampled", "feedback": "implicit", "unobserved_weight": 0.3}, "means nothing to solver='sampled'"),
+        ({"solver": "ease", "feedback": "implicit", "unobserved_weight": 0.3}, "means nothing to solver=.ease."),
         ({"solver": "ials", "feedback": "implicit", "n_negatives": 3}, "n_negatives=3 means nothing to solver='ials'"),
         ({"learning_rate": -0.1}, "learning_rate.*-0.1"),
         ({"learning_rate": 0}, "learning_rate.*more than 0"),
