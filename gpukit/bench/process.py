@@ -160,7 +160,7 @@ def rows_of(folder, what, shape, data, commands):
             for words in before:
                 run(words)
             samples.append(seconds(functools.partial(run, last), 2, warm_up=0))
-    note = f"fresh process, {get_num_threads()} threads"
+    note = f"fresh process, {get_num_threads()} threads{'; no device named' * ('--device' not in commands[-1])}"
     for run_name, column in zip(("first", "second"), zip(*samples)):
         yield Row(f"the {run_name} run of {what}", shape, data, list(column), "s", note)
 
