@@ -181,9 +181,9 @@ def split_pattern(pattern, anywhere):
 
     Return (inner pattern, two arrays (2, n) of run lengths at the first and the last column, 0 elsewhere): runs to hide
     in their own rows, those of most rows and those of fewer rows where few others are observed; and runs to hide in
-    other rows, those of fewer rows. No row of the pattern is missing whole. Where half of a row holds one run of most
-    rows, such runs are shortened until it holds three. anywhere: keep runs of fewer rows in the inner pattern. Runs of
-    fewer rows where few others are observed stay there too if they are less than half of it.
+    other rows, those of fewer rows. No row of the pattern is missing whole. Runs of most rows are shortened, see
+    shorten_runs. anywhere: keep runs of fewer rows in the inner pattern. Runs of fewer rows where few others are
+    observed stay there too if they are less than half of it.
     """
     fewest_others = 10  # fewer are a weaker sample than runs at other times; test
     lengths = np.array([pattern.argmin(axis=1), pattern[:, ::-1].argmin(axis=1)])
@@ -195,9 +195,27 @@ def split_pattern(pattern, anywhere):
     first, last = common + partial
     columns = np.arange(pattern.shape[1])
     inner = pattern & (columns >= first[:, None]) & (columns < (len(columns) - last)[:, None])
-    observed = np.count_nonzero(~pattern, axis=1)
-    common = np.where(4 * common > observed, np.maximum(observed // RUNS_PER_SERIES, 1), common)
-    return inner, common + partial * is_rare, partial
+    return inner, shorten_runs(common, ~pattern) + partial * is_rare, partial
+
+
+def shorten_runs(lengths, seen):
+    """Return lengths (2, n) of runs at an end of rows of seen (n, T), those above a quarter of a row as a sixth."""
+    observed = np.count_nonzero(seen, axis=1)
+    return np.where(4 * lengths > observed, np.maximum(observed // RUNS_PER_SERIES, 1), lengths)
+
+
+def beyond_hidden(seen):
+    """Return (N, T): the distance to an observation over the longest at which values are hidden, at least 1.
+
+    It is above 1 only for runs at an end of most rows of seen (N, T), which are shortened to be hidden.
+    """
+    alive, columns = seen.any(axis=1), np.arange(seen.shape[1])
+    lengths = np.array([seen.argmax(axis=1), seen[:, ::-1].argmax(axis=1)])
+    is_common = 2 * np.count_nonzero(lengths, axis=1, keepdims=True) > np.count_nonzero(alive)
+    hidden = np.where(is_common, shorten_runs(lengths, seen), lengths)
+    (first, last), (at_first, at_last) = lengths[..., None], hidden[..., None]
+    longest = np.where(columns < first, at_first, np.where(columns >= len(columns) - last, at_last, len(columns)))
+    return np.maximum(scans.distances(seen) / longest, 1.0)
 
 
 def hide_at_both_ends(hide, seen, free, lengths, *more):

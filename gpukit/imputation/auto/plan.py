@@ -20,6 +20,7 @@ from gpukit._pool import map_row_blocks
 from gpukit.imputation import kriging, local, regression, regularized_em, scans, simple
 from gpukit.imputation.auto import uncertainty
 from gpukit.imputation.auto.judging import KINDS, NEVER, error_of, finite_estimate, kinds, row_of, run_concurrently
+from gpukit.imputation.auto.masking import beyond_hidden
 from gpukit.imputation.auto.uncertainty import Deviations, changes_beyond, compute_features
 from gpukit.imputation.constants import KNOTS, MOST_VALUES
 from gpukit.imputation.smoothness import method as smoothness
@@ -196,6 +197,8 @@ def combine_members(problem, plan, estimates):
 
     map_row_blocks(fill_rows, missing.shape)
     features, changes = compute_features(problem, field, estimates, missing), changes_beyond(problem, missing)
+    if changes.any():  # faster than the root of the distance where no hidden value is as far: trends turn
+        changes = changes * np.sqrt(beyond_hidden(problem.seen)[missing])
     deviation[missing] = plan.deviations.at(kind[missing], features, changes)
     return (estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)
 

@@ -221,3 +221,19 @@ def test_intervals_of_inner_gaps_hold_where_most_is_missing_at_ends():
     inner = ~seen.T & (np.arange(180) < 140)[:, None]
     within = np.abs(model.completed_ - values.T) <= 1.645 * model.deviation_
     assert within[inner].mean() > 0.8
+
+
+def test_distances_beyond_the_hidden_ones():
+    """Of 12 observed values, runs of two are hidden for longer ones at the end of all series; others as they are."""
+    seen = np.ones((4, 20), bool)
+    seen[:, -8:] = False
+    expected = np.ones((4, 20))
+    expected[:, -8:] = np.maximum(np.arange(1, 9) / 2, 1)
+    np.testing.assert_array_equal(masking.beyond_hidden(seen), expected)
+    np.testing.assert_array_equal(masking.beyond_hidden(seen[:, ::-1]), expected[:, ::-1])
+    seen[2:] = [[True], [False]]  # a series that goes on, and one without values: half of the others end
+    expected[2:] = 1
+    seen[1, -8:] = True
+    np.testing.assert_array_equal(masking.beyond_hidden(seen), np.ones((4, 20)))
+    seen[1, -8:] = False
+    np.testing.assert_array_equal(masking.beyond_hidden(seen), expected)
