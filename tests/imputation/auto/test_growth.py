@@ -8,7 +8,7 @@ import pytest
 
 from gpukit import GraphImputer
 from gpukit.imputation import scans
-from gpukit.imputation.auto import judging, uncertainty
+from gpukit.imputation.auto import judging, plan, uncertainty
 from gpukit.persist import load_model
 from imputation.auto.test_auto import asked
 
@@ -189,3 +189,16 @@ def test_intervals_at_the_end_of_one_series_hold(name):
     for seed in range(40):
         shares.append(covered(SERIES[name](np.random.default_rng(seed))[None], missing)[0])
     assert 0.8 <= np.mean(shares) <= 1.0
+
+
+def test_deviations_grow_faster_where_no_hidden_value_is_as_far(monkeypatch):
+    """By the root of the excess of the distance, to the power that was selected."""
+    missing = np.zeros((8, 150), bool)
+    missing[:, -60:] = True
+    _, model = covered(drifts(0), missing, "interpolation")
+    monkeypatch.setattr(plan, "beyond_hidden", lambda seen: np.ones(seen.shape))
+    _, usual = covered(drifts(0), missing, "interpolation")
+    ratio = (model.deviation_[missing] / usual.deviation_[missing]).reshape(8, 60)
+    assert ratio[0, -1] > 1.1
+    power = np.log(ratio[0, -1]) / np.log(2)  # hidden runs end at 15
+    np.testing.assert_allclose(ratio, np.tile(np.maximum(np.arange(1, 61) / 15, 1) ** (power / 2), (8, 1)), rtol=1e-5)
