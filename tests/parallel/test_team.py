@@ -221,7 +221,7 @@ def test_a_silent_rank_is_lost(monkeypatch, silent):
     """Its thread does not report any more, as if the process were stopped; all others get the same message."""
     monkeypatch.setattr(heartbeat, "PATIENCE", 0.4)
     monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.1)
-    over, beat = threading.Event(), heartbeat.Heartbeat._send
+    over, noticed, beat = threading.Event(), [], heartbeat.Heartbeat._send
     monkeypatch.setattr(
         heartbeat.Heartbeat, "_send", lambda own, message: None if own.rank == silent else beat(own, message)
     )
@@ -231,8 +231,10 @@ def test_a_silent_rank_is_lost(monkeypatch, silent):
             return over.wait(20)
         try:
             return team.broadcast(root=silent)
-        finally:
-            over.set()
+        finally:  # its end, when the first one has noticed, would be told to the second one
+            noticed.append(team.rank)
+            if len(noticed) == 2:
+                over.set()
 
     errors = together(3, work)
     expected = heartbeat.SILENT.format(silent, socket.gethostname(), 0.4)
