@@ -41,9 +41,11 @@ def place_of(path, device):
     """Return "cpu" for "auto" if it computes all lists of a ratings model while a GPU starts, otherwise device."""
     from gpukit.persist import load_shapes
 
+    if device != "auto" or launched_ranks()[0] > 1:
+        return device
     shapes = load_shapes(path)
     factors = [shapes.get(f"state.{side}_factors", ()) for side in ("user", "item")]
-    if device != "auto" or not all(factors) or launched_ranks()[0] > 1:
+    if not all(factors):
         return device
     (users, width), (items, _) = factors
     return "cpu" if users * items * width < PRODUCTS * get_num_threads() else device

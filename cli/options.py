@@ -156,15 +156,20 @@ def refuse_empty(values):
             raise ParameterError(f"{name} is empty. Give it a value, or leave it out.")
 
 
-def refuse_unused(names, reason):
-    """Raise ParameterError for the first option that the user gave of names, which are separated by spaces.
-
-    reason: the words after the option.
-    """
+def given_options(is_chosen):
+    """Return the options that the user gave and is_chosen(name of the parameter) selects, as text; "" for none."""
     context, default = click.get_current_context(), click.core.ParameterSource.DEFAULT
-    for parameter in context.command.params:
-        if parameter.name in names.split() and context.get_parameter_source(parameter.name) is not default:
-            raise ParameterError(f"{parameter.opts[0]} {reason}")
+    given = [one for one in context.command.params if context.get_parameter_source(one.name) is not default]
+    return ", ".join(one.opts[0] for one in given if is_chosen(one.name))
+
+
+def refuse_unused(names, reason):
+    """Raise ParameterError for the options that the user gave of names, which are separated by spaces.
+
+    reason: the words after the options.
+    """
+    if given := given_options(names.split().__contains__):
+        raise ParameterError(f"{given} {reason}")
 
 
 BASIC, ADVANCED, PAPERS = "Options", "Advanced options", "Options of the papers' algorithms"

@@ -28,11 +28,11 @@ VERSION = 2
 ALIGN = 64
 PIECE, ROW = 1 << 20, 4096  # bytes
 START = struct.Struct("<8sIII")
-TITLES = {  # of the files that gpukit writes, by their magic
-    b"GPUKITM1": "a model or checkpoint",
-    b"GPUKITR1": "a binary copy of ratings (.gkr)",
-    b"GPUKITL1": "a binary copy of documents (.gkl)",
-    b"GPUKITB1": "a basis of a graph",
+WRITTEN = {  # files that gpukit writes: {name: (magic, description)}
+    "model": (b"GPUKITM1", "a model or checkpoint"),
+    "gkr": (b"GPUKITR1", "a binary copy of ratings (.gkr)"),
+    "gkl": (b"GPUKITL1", "a binary copy of documents (.gkl)"),
+    "basis": (b"GPUKITB1", "a basis of a graph"),
 }
 
 
@@ -135,7 +135,7 @@ def _header(path, kind, file):
     size = os.fstat(file.fileno()).st_size
     start = file.read(START.size)
     if not start or not (start.startswith(kind.magic) or kind.magic.startswith(start)):
-        if (title := TITLES.get(start[: len(kind.magic)])) is not None:
+        if (title := dict(WRITTEN.values()).get(start[: len(kind.magic)])) is not None:
             raise kind.error(f"{path} is {title} written by gpukit, not {kind.what}. Name another file.")
         raise kind.error(
             f"{path} is not {kind.what} (it {'does not start as one' if start else 'is empty'}). {kind.again}"

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from gpukit.typing import Path as PathLike
 
 FORMAT = 3
-KIND = arrayfile.Kind(b"GPUKITM1", "a gpukit model", ModelError, "Train again, or copy the file again.")
+KIND = arrayfile.Kind(
+    arrayfile.WRITTEN["model"][0], "a gpukit model", ModelError, "Train again, or copy the file again."
+)
 ZIP = b"PK\x03\x04"  # begins models of format 2 and older
 
 

@@ -10,14 +10,13 @@ import shlex
 import warnings
 from pathlib import Path
 
-import click
 import numpy as np
-from click.core import ParameterSource
 
 from gpukit._cores import cores
 from gpukit.cli import report
 from gpukit.cli.factorization import list_evaluation, table
 from gpukit.cli.main import set_interrupt_message
+from gpukit.cli.options import given_options
 from gpukit.cli.outputs import picture
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
@@ -265,18 +264,16 @@ def fit(ask, train, test, stages, team=ALONE):
 
 def unused_options(ask):
     """Return a text on named options without effect, or None."""
-    source = click.get_current_context().get_parameter_source
     if ask.neighbors == 0 or ask.solver in ("ials", "ease"):
         names, why = NEIGHBORHOOD, "there are no neighbours"
     elif not CARDS[ask.search].reads_codes:
         names, why = HASHING, f"--search {ask.search} reads no hash"
     else:
         names, why = ("lsh_psi",) * (ask.hash != "simlsh"), f"--hash {ask.hash} takes no power of the ratings"
-    unused = [name for name in names if source(name) is not ParameterSource.DEFAULT and getattr(ask, name) != 0]
     if ask.no_refit and not (ask.model and ask.test_fraction):
-        unused, why = ["no_refit"], "no model is trained again"
-    flags = ", ".join(f"--{name.replace('_', '-')}" for name in unused)
-    return f"{flags}: no effect, as {why}." if unused else None
+        names, why = ("no_refit",), "no model is trained again"
+    unused = given_options(lambda name: name in names and getattr(ask, name) != 0)
+    return f"{unused}: no effect, as {why}." if unused else None
 
 
 def curve_ratings(test):

@@ -130,16 +130,9 @@ def check(ask):
     outputs.check_plot(ask.plot)
 
 
-def given_options(is_chosen):
-    """Return the options that the user gave and is_chosen(name) selects, as text; "" for none."""
-    default, ctx = click.core.ParameterSource.DEFAULT, click.get_current_context()
-    given = [one for one in ctx.command.params if ctx.get_parameter_source(one.name) != default]
-    return ", ".join(one.opts[0] for one in given if is_chosen(one.name))
-
-
 def check_method_options(ask):
     """Reject options of the method spectral with another method, which would ignore them."""
-    unused = "" if ask.method in ("auto", "spectral") else given_options(SPECTRAL_ONLY.__contains__)
+    unused = "" if ask.method in ("auto", "spectral") else options.given_options(SPECTRAL_ONLY.__contains__)
     if unused:
         raise ParameterError(
             f"--method {ask.method} does not use {unused}, of the method spectral: leave {unused} out, or give "
@@ -153,7 +146,7 @@ def check_resumed(ask):
         if ask.window is not None:
             raise ParameterError("--window is how much a fitted imputer keeps: give it with --model and --save-model.")
         return
-    unused = given_options(lambda name: name not in TAKEN)
+    unused = options.given_options(lambda name: name not in TAKEN)
     if unused:
         raise ParameterError(f"--model fills in as it was fitted, on its graph: leave out {unused}.")
     if ask.window is not None and ask.save_model is None:

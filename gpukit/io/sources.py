@@ -54,15 +54,11 @@ AGAIN = "Write it again with gpukit convert, from the original."
 
 
 FORMATS = {  # recognised by their magic; gpukit writes those with a title
-    name: arrayfile.Kind(magic, arrayfile.TITLES.get(magic, ""), DataError, AGAIN)
-    for name, magic in (
-        ("model", persist.KIND.magic),
-        ("gkr", b"GPUKITR1"),
-        ("gkl", b"GPUKITL1"),
-        ("basis", b"GPUKITB1"),
-        ("parquet", b"PAR1"),
-        ("npy", b"\x93NUMPY"),
-    )
+    name: arrayfile.Kind(magic, title, DataError, AGAIN)
+    for name, (magic, title) in {
+        **arrayfile.WRITTEN,
+        **{"parquet": (b"PAR1", ""), "npy": (b"\x93NUMPY", "")},
+    }.items()
 }
 
 

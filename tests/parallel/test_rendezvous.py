@@ -256,7 +256,7 @@ def test_a_lost_rank_ends_the_others(victim, number):
     ranks[victim].send_signal(signal.SIGCONT)  # as mpiexec does before SIGTERM
     out, _ = ranks[victim].communicate(timeout=20)
     assert time.monotonic() - since < 30
-    assert ranks[victim].returncode != 0 and "has ended" not in out  # that the others have given it up is told already
+    assert ranks[victim].returncode != 0 and "has ended" not in out  # the others have reported its silence
     seen = (
         f"Rank {victim} has ended" if number == signal.SIGKILL else f"Rank {victim} on {socket.gethostname()} has been"
     )

@@ -231,7 +231,7 @@ def test_a_silent_rank_is_lost(monkeypatch, silent):
             return over.wait(20)
         try:
             return team.broadcast(root=silent)
-        finally:  # its end, when the first one has noticed, would be told to the second one
+        finally:  # the second one would see its end if the first one alone had noticed its silence
             noticed.append(team.rank)
             if len(noticed) == 2:
                 over.set()
