@@ -38,7 +38,11 @@ class PairSums:
 
     def _pulls(self):
         """Return the sum of the weights of the pairs of each document, (l,) on the device."""
-        return self.steps.put(self.problem.pulls())
+        if self.problem.is_weighted or isinstance(self.scores, np.ndarray):
+            return self.steps.put(self.problem.pulls())
+        pulls = self.steps.empty(self.size, np.float64)
+        self.steps.run("pair_pulls", self.size, self.ranks, self.level, self.offsets, self.weights, pulls)
+        return pulls
 
 
 class LevelTreeSums(PairSums):

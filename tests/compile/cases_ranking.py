@@ -130,6 +130,13 @@ CASES = [
         for block in (gpu.WIDE, gpu.TALL)
     ),
     Case(
+        "ranking.pair_pulls",
+        matrix_kernels.pair_pulls,
+        (RANKS, f"int32[::1], int32[::1], {VECTOR}, {VECTOR}"),
+        32,
+        float64_ok=True,
+    ),
+    Case(
         "ranking.query_means",
         matrix_kernels.query_means,
         f"float32[:, ::1], int32[::1], {VECTOR}, {MATRIX}",

@@ -167,6 +167,12 @@ def test_partners_of_the_last_documents(tree):
     for alone_made, far_made in zip(*outcomes):
         np.testing.assert_array_equal(far_made, alone_made)
     assert outcomes[0][1].any()
+    pulls, expected, weights = sparse(DOCUMENTS, np.float64), np.empty(15), np.array([1.5, 0.5])
+    offsets = np.append(0, made.offsets.astype(np.int64) + first).astype(np.int32)
+    run_last(matrix.pair_pulls, 15, BLOCK, alone, made.level, made.offsets, weights, expected)
+    level = with_tail(first, made.level)
+    run_last(matrix.pair_pulls, DOCUMENTS, BLOCK, far, level, offsets, np.append(1, weights), pulls)
+    np.testing.assert_array_equal(pulls[-15:], expected)
 
 
 def test_products_with_the_last_documents():

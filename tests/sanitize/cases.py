@@ -172,6 +172,7 @@ CASES = {
         f"{GROUP}scatter[8-True-2049-1-2]",
         f"{GROUP}scatter[6-False-33-1-1]",
     ),
+    "ranking.kernels.matrix.pair_pulls": GRAM,
     "ranking.kernels.matrix.query_means": GRAM,
     "ranking.kernels.matrix.weighted_gram": GRAM,
     "ranking.kernels.pair_sums.start_planes": f"{RANKING}level_tree[lengths0-3-margins-5-uint16]",

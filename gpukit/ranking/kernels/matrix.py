@@ -168,6 +168,22 @@ NUMBERS = PER * PER
 
 
 @kernel
+def pair_pulls(ranks, level, offsets, weights, pulls):
+    """pulls_i = the weight of i's query times its documents of other levels: A'A's diagonal, all pairs active.
+
+    ranks: problem.Ranks; level (l,) of each document, offsets (m + 1,) int32: of problem.LevelTree; weights (m,)
+    float64; pulls (l,) float64, written.
+    Launch: grid ceil(l / block), any block.   Deterministic: yes.   Source: beta+ + beta- of Eq. (5) at w = 0.
+    """
+    i = cuda.grid(1)
+    if i < pulls.size:
+        t = ranks.query[i]  # ranks of a query are its documents
+        group = ranks.first_group[t] + level[i]
+        same = ranks.group_starts[group + 1] - ranks.group_starts[group]
+        pulls[i] = weights[t] * F64(offsets[t + 1] - offsets[t] - same)
+
+
+@kernel
 def query_means(X, offsets, pulls, means):
     """means[t] = sum of pulls_i x_i over query t / sum of pulls_i; 0 for a query without pairs.
 

@@ -74,6 +74,17 @@ def add_rows(start, stop, partial, total):
         total[column] = running
 
 
+@by_block(lambda pulls: pulls.size)
+def pair_pulls(start, stop, ranks, level, offsets, weights, pulls):
+    """Twin of kernels.matrix.pair_pulls."""
+    for k in range(stop - start):
+        i = start + k
+        t = ranks.query[i]
+        group = ranks.first_group[t] + level[i]
+        same = ranks.group_starts[group + 1] - ranks.group_starts[group]
+        pulls[i] = weights[t] * (offsets[t + 1] - offsets[t] - same)
+
+
 @by_block(lambda means: means.shape[0])
 def query_means(start, stop, X, offsets, pulls, means):
     """Twin of kernels.matrix.query_means."""

@@ -241,9 +241,13 @@ def test_gram(n, lengths, shares):
     """A query of one level; less than a tile, a tile, and more."""
     at = inputs.queries(lengths, 3)
     X, made = inputs.features(at, n), sessions.problem_of(at, None).tree
-    weights, m = sessions.weights_of(at), len(lengths)
-    pulls = sessions.problem_of(at, None, weights=weights).pulls()
-    means, twin_means = np.full((m, n), np.nan), np.empty((m, n))
+    weights, l, m = sessions.weights_of(at), len(at.y), len(lengths)
+    pulls, twin_pulls, means, twin_means = np.full(l, np.nan), np.empty(l), np.full((m, n), np.nan), np.empty((m, n))
+    tree = sessions.ranks_of(made), made.level, made.offsets
+    launched(matrix_kernels.pair_pulls)(l, *tree, weights, pulls)
+    matrix_twins.pair_pulls(*tree, weights, twin_pulls)
+    np.testing.assert_array_equal(pulls, twin_pulls)
+    np.testing.assert_array_equal(pulls, sessions.problem_of(at, None, weights=weights).pulls())
     launch_repeatably(matrix_kernels.query_means, m, 32, gpu.pad_columns(X), made.offsets, pulls, means)
     matrix_twins.query_means(X, made.offsets, pulls, twin_means)
     np.testing.assert_allclose(means, twin_means, rtol=0, atol=1e-13)
