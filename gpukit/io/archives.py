@@ -5,6 +5,7 @@ For the others only the name is compared with the name stored before the member'
 """
 
 import contextlib
+import lzma
 import os
 import struct
 import tokenize
@@ -21,8 +22,8 @@ from gpukit.io import sources
 
 END = struct.Struct("<4s4H2LH")  # the end of an archive, before its comment; the fifth is the count of members
 DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, OSError, ValueError, KeyError),
-    *(NotImplementedError, RuntimeError, OverflowError, IndexError, SyntaxError, TypeError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError, EOFError, OSError),
+    *(ValueError, KeyError, NotImplementedError, RuntimeError, OverflowError, IndexError, SyntaxError, TypeError),
 )
 
 
