@@ -14,6 +14,7 @@ from gpukit.io import notes
 from gpukit.io.records import SHOWN
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
+FLOAT32_TINY = float(np.finfo(np.float32).tiny)  # the least normal number
 WIDEST = 1 << 30  # maximum bytes of a text array
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234, which may also be a decimal comma
 POINT = r"[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?"  # a number with a point, and one with a comma
