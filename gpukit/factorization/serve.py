@@ -322,7 +322,8 @@ class Serving(Estimator):
         New ids are appended to user_ids_ and item_ids_; old rows keep their numbers. Ratings that the model has with
         the same value are ignored, unless duplicates='error'. The ratings' mean and deviation stay those of fit. With
         rows='move' a model of ratings is retrained on all of them when they have grown by a twenty-fifth since the last
-        training; rows is 'anew' in updates_ then.
+        training, unless that had weights; rows is 'anew' in updates_ then. In a model of clicks a rating below
+        positive_from withdraws the click of its pair.
 
         Parameters
         ----------
@@ -369,11 +370,15 @@ class Serving(Estimator):
             return self._first_fit(X, y, options, progress)
         self.check()
         ratings, low = inputs.read_batch(X, y, options, self)
+        arguments = ratings, options, progress or (lambda *news: None)
         if self.feedback_ == "implicit":
-            from gpukit.factorization.implicit.update import update_clicks as update
+            from gpukit.factorization.implicit.update import update_clicks
+
+            update_clicks(self, *arguments, low)
         else:
-            from gpukit.factorization.online.run import update_model as update
-        update(self, ratings, options, progress or (lambda *news: None))
+            from gpukit.factorization.online.run import update_model
+
+            update_model(self, *arguments)
         if low is not None:
             self._mark_low(low)
         return self

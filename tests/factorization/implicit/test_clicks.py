@@ -166,6 +166,43 @@ def test_new_clicks_are_learned(half, tmp_path):
     assert np.array_equal(load_model(tmp_path / "grown.gpukit").recommend(n=5)[0], grown.recommend(n=5)[0])
 
 
+@pytest.mark.parametrize("rows", ["move", "frozen"])
+@pytest.mark.parametrize("solver", ["ials", "ease", "sampled"])
+def test_a_rating_below_the_threshold_withdraws_the_click(solver, rows, tmp_path):
+    """A model that is updated has the clicks and the ids of one that is trained at once, and lists no low rating."""
+    ratings, _ = graded()
+    (liked,), (low,) = np.nonzero(ratings.values >= 4), np.nonzero(ratings.values < 4)
+    changed = ratings.values.copy()
+    changed[liked[:20]] = 2
+    users, items = (ids[rows] for ids, rows in ((ratings.user_ids, ratings.users), (ratings.item_ids, ratings.items)))
+    model = make(solver=solver, positive_from=4, **({"n_factors": None, "n_epochs": None} if solver == "ease" else {}))
+    model.fit((users, items, ratings.values))
+    again = (np.append(users[liked[:20]], 9001), np.append(items[liked[:20]], 9002), np.full(21, 2.0))
+    model.partial_fit(again, rows=rows)
+    entry = model.updates_[-1]
+    assert (entry["ratings"], entry["corrected"], entry["settled"]) == (0, 20, len(liked) - 20)
+    assert (model.user_ids_[-1], model.item_ids_[-1]) == (9001, 9002)
+    model.save(tmp_path / "m.gpukit")
+    model = load_model(tmp_path / "m.gpukit")
+    model.partial_fit(([9001, users[low[0]]], [items[0], 9002], [5.0, 5.0]), rows=rows)
+    assert (model.updates_[-1]["ratings"], model.updates_[-1]["corrected"]) == (2, 0)
+    assert model.rating_counts()[0].sum() == (changed >= 4).sum() + 2
+    pairs = {*zip(users.tolist(), items.tolist()), (9001, 9002)}
+    lists = model.recommend(n=len(model.item_ids_))[0]
+    assert not pairs & {(user, item) for user, row in zip(model.user_ids_.tolist(), lists) for item in row}
+    assert {rated.item for rated in model.explain(users[liked[0]], 9002).rated if rated.rating} <= {
+        *items[(users == users[liked[0]]) & (changed >= 4)].tolist(),
+        9002,
+    }
+
+
+def test_clicks_that_are_known_are_not_corrected(half, tmp_path):
+    fitted, train, _ = half
+    fitted.save(tmp_path / "half.gpukit")
+    known = part(train, (train.users < 9) & (train.items < 56))
+    assert load_model(tmp_path / "half.gpukit").partial_fit(known).updates_[-1]["corrected"] == 0
+
+
 def test_negative_counts_are_refused(half, tmp_path):
     fitted, train, _ = half
     counts = train.user_ids[:3], train.item_ids[:3], np.array([2, -3, 4], np.float32)
@@ -174,8 +211,8 @@ def test_negative_counts_are_refused(half, tmp_path):
         with pytest.raises(DataError, match=r"Row . \(user .*rating -3 is outside .*counts from 0 up"):
             load_model(tmp_path / "half.gpukit").partial_fit((*counts[:2], values))
     grown = load_model(tmp_path / "half.gpukit").set_params(feedback="implicit")
-    grown.partial_fit(counts, widen_scale=True)
-    assert sum(grown.updates_[-1][name] for name in ("ratings", "corrected")) == 2
+    grown.partial_fit(([7001, 7002, 7003], *counts[1:]), widen_scale=True)
+    assert (grown.updates_[-1]["ratings"], grown.updates_[-1]["corrected"]) == (2, 0)
 
 
 def test_rows_that_are_frozen_stay(half, tmp_path):
