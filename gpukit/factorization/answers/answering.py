@@ -220,8 +220,9 @@ class Answering(Recommending):
         Parameters
         ----------
         path : str or Path
-            The suffix is the format. '.npz': an array for each fitted attribute (user_factors, item_bias, ...). '.csv'
-            and '.parquet': a row for each user or item: side, id, ratings, bias, factor_0, ...
+            The suffix is the format. '.npz': an array for each fitted attribute (user_factors, item_bias, ...) and
+            item_weights, (N, N) or the data of a csr_array with weight_items and weight_starts. '.csv' and '.parquet':
+            a row for each user or item: side, id, ratings, bias, factor_0, ...
         side : {'both', 'users', 'items'}
             What to write.
         vectors : bool
@@ -234,6 +235,11 @@ class Answering(Recommending):
             The suffix is another one.
         DataError
             The data cannot be written.
+
+        Warns
+        -----
+        UserWarning
+            Weights between items are not written.
 
         Examples
         --------

@@ -11,7 +11,6 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.device import cpu
-from gpukit.device.engine import engine
 from gpukit.factorization.arrays import UNSCALED
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.feedback import later_clicks
@@ -19,9 +18,10 @@ from gpukit.factorization.implicit.prepared import PreparedClicks, Resolution, a
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import pair_keys
 from gpukit.factorization.online import device_state
-from gpukit.factorization.online.inputs import empty_entry, extend_ids, new_entry, settings_of_model
+from gpukit.factorization.online.inputs import empty_entry, new_entry, settings_of_model
 from gpukit.factorization.online.run import read_changes
 from gpukit.factorization.prepare.formulas import ASIDE
+from gpukit.factorization.serve import in_rows_of
 from gpukit.factorization.solvers.ials import fold_in
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
@@ -48,11 +48,11 @@ def update_clicks(model, clicks, options, progress, low=None):
     with devices.translate_memory_errors(device, "Updating"):
         progress("merging", 0, 1, {})
         with clock("merge"):
-            known, changed = (model, NO_ROWS) if low is None else without_clicks(model, low)
+            rest, changed = (model, NO_ROWS) if low is None else without_clicks(model, low)
             n_new, n_corrected = 0, len(changed[0])
-            stored, ids, changes = read_changes(known, clicks, options, cpu(), keep_unchanged=True)
+            stored, ids, changes = read_changes(rest, clicks, options, cpu(), keep_unchanged=True)
             shape = tuple(map(len, ids))
-            if not (len(changes) or n_corrected or shape != (len(model.user_ids_), len(model.item_ids_))):
+            if not (len(changes) or n_corrected):
                 model.updates_ = [*log, empty_entry(model, options.rows)]
                 return
             before = stored.counts(shape)
@@ -83,21 +83,13 @@ def update_clicks(model, clicks, options, progress, low=None):
 
 
 def without_clicks(model, low):
-    """Return (a copy of a model of clicks, removed pairs (2, n) int64 of its rows).
-
-    low: Ratings below positive_from. The copy knows their ids, and has no clicks on their pairs.
-    """
-    known, history, rows = copy.copy(model), model._rated, {}
-    for what in ("user", "item"):
-        columns = getattr(low, f"{what}s"), getattr(low, f"{what}_ids"), getattr(model, f"{what}_ids_")
-        rows[what], ids = extend_ids(*columns, what, engine(cpu(), "gpukit.factorization.online"))
-        setattr(known, f"{what}_ids_", ids)
+    """Return (a copy of a model of clicks without those on the pairs of Ratings, rows (2, n) of the removed ones)."""
+    rest, history, pairs = copy.copy(model), model._rated, in_rows_of(low, model.user_ids_, model.item_ids_)
     users = np.repeat(np.arange(len(history.indptr) - 1), np.diff(history.indptr))
-    keep = ~np.isin(pair_keys(users, history.items), pair_keys(*rows.values()))
+    keep = ~np.isin(pair_keys(users, history.items), pair_keys(pairs.users, pairs.items))
     starts = np.append(0, np.cumsum(keep))[history.indptr]
-    starts = np.pad(starts, (0, len(known.user_ids_) - len(model.user_ids_)), "edge")
-    known._history = history._replace(indptr=starts, items=history.items[keep], codes=history.codes[keep])
-    return known, np.stack((users[~keep], history.items[~keep]))
+    rest._history = history._replace(indptr=starts, items=history.items[keep], codes=history.codes[keep])
+    return rest, np.stack((users[~keep], history.items[~keep]))
 
 
 def update_item_weights(state, prepared, plan, which, _):

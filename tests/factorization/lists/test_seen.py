@@ -70,13 +70,14 @@ def test_a_fraction_for_validation_is_not_listed(kind):
     assert shown(make(kind).fit(train, validation=test)) & pairs_of(test)
 
 
-def test_a_training_anew_holds_out_others():
+def test_a_training_anew_holds_out_no_others():
     ratings = planted()
     model = make(MatrixFactorization, validation_fraction=0.3).fit(ratings)
-    marked = len(model.seen_pairs())
+    marked, learned = len(model.seen_pairs()), len(model._rated.items)
     items, new = np.tile(model.item_ids_, 4), np.repeat([12, 14, 16, 18], len(model.item_ids_))
     model.partial_fit((new, items, np.full(len(items), 4.0)))
-    assert model.updates_[-1]["rows"] == "anew" and len(model.seen_pairs()) > marked
+    assert model.updates_[-1]["rows"] == "anew" and len(model.seen_pairs()) == marked
+    assert len(model._rated.items) == learned + len(items)
     assert not shown(model) & (pairs_of(ratings) | set(zip(new.tolist(), items.tolist())))
 
 
