@@ -22,7 +22,7 @@ from gpukit.factorization.online.inputs import bounds_of, check_options, check_r
 from gpukit.io.ids import ascending_order, check_fractions, check_types, rows_of, take_values
 from gpukit.ratings import Ratings
 from gpukit.ratings.adopt import adopt, as_ratings, merge_repeats, pairs_of, ratings_of
-from gpukit.ratings.check import check_range
+from gpukit.ratings.check import check_range, compared_scores
 from gpukit.ratings.repeats import validate
 
 if TYPE_CHECKING:
@@ -417,14 +417,16 @@ class Serving(Estimator):
         return Live(self, self.device if device is None else device)
 
     def _as_learned(self, ratings, widen_scale=False):
-        """Return Ratings as this model learns them: of clicks, their weights.
+        """Return Ratings as this model learns them: of clicks, their weights; none if all are below positive_from.
 
         Raises DataError for clicks in a model of ratings and, unless widen_scale, for another scale.
         """
         if self.feedback_ == "implicit":
             from gpukit.factorization.implicit.update import weights_of
 
-            return weights_of(self, ratings)
+            score = compared_scores(ratings, self.positive_from)
+            is_low = score is not None and (score < self.positive_from).all()
+            return ratings.take(slice(0)) if is_low else weights_of(self, ratings)
         return inputs.check_ratings(ratings, self._scale, 0 if widen_scale else len(self._rated.items))
 
     def _first_fit(self, X, y, options, progress):

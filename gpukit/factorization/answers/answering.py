@@ -552,7 +552,7 @@ class Answering(Recommending):
         hides_low = self.feedback_ == "implicit" and request.hide is True
         below = ratings_below(ratings, self.positive_from) if hides_low else None
         rated = None if below is None else rows_of(below.item_ids, known[0], "item", known[1])[below.items]
-        for user, user_ratings in fold_in.iterate_users(learned, *known, self._scale):
+        for user, user_ratings in fold_in.iterate_users(learned, *known, self._scale, np.unique(ratings.users)):
             scores = score(user_ratings) + request.worth
             if below is not None:
                 scores[rated[(below.users == user) & (rated >= 0)]] = np.nan

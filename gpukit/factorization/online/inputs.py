@@ -53,8 +53,6 @@ def read_batch(X, y, options, model):
         check_range(ratings.values, bounds_of(model), lambda row: locate(ratings, row))
     ratings = require_unweighted(merge_repeats(ratings, X, options.duplicates, timed=False, stacklevel=4))
     low = ratings_below(ratings, model.positive_from) if model.feedback_ == "implicit" else None
-    if low is not None and len(low) == len(ratings):
-        return ratings.take(slice(0)), low
     ratings = model._as_learned(ratings, options.widen_scale)
     check_near(ratings.values, model._scale)
     return ratings, low

@@ -136,6 +136,19 @@ def test_ratings_below_the_threshold_of_clicks_are_not_listed(kind, solver, held
     assert {0, 1, 2, 3} <= set(model.recommend_for(given, n=20, exclude_seen=False)[1].ravel().tolist())
 
 
+@pytest.mark.parametrize("solver", ["ials", "ease", "sampled"])
+def test_users_who_rated_all_below_the_threshold_get_popular_items(solver):
+    """They have no click, and no list would show what they know."""
+    model = make(MatrixFactorization, solver=solver, positive_from=4, n_factors=None, n_epochs=None)
+    model.fit(with_low_ones())
+    popular = model.recommend([-1], 20, unknown="popular")[0][0].tolist()
+    for given in ({5: 1.0}, {5: 1.0, 6: 2.0}, ([8, 7, 8], [5, 3, 6], [1.0, 5.0, 1.0])):
+        users, items, _ = model.recommend_for(given, n=20)
+        assert users.tolist() == ([0] if isinstance(given, dict) else [7, 8])
+        rated = {5, 6} if not isinstance(given, dict) else set(given)
+        assert [item for item in items[-1] if item is not None] == [item for item in popular if item not in rated]
+
+
 def test_counts_below_the_threshold_of_clicks_are_not_listed():
     users, items, values = with_low_ones()
     frame = pandas.DataFrame({"user": users, "item": items, "count": values})
