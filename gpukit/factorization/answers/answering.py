@@ -454,7 +454,8 @@ class Answering(Recommending):
         """Return the best items for users with these ratings, whom the model need not know.
 
         The model is not changed: factors (by 'rating' also the bias) are solved for with the items' parameters fixed,
-        and the neighbourhood's terms are of these ratings. The model's own data on these users are not used.
+        and the neighbourhood's terms are of these ratings. The model's own data on these users are not used. In a model
+        of clicks, users without any get popular items.
 
         Parameters
         ----------
