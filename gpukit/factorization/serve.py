@@ -374,7 +374,7 @@ class Serving(Estimator):
         if self.feedback_ == "implicit":
             from gpukit.factorization.implicit.update import update_clicks
 
-            update_clicks(self, *arguments, low)
+            update_clicks(self, *arguments, low and in_rows_of(low, self.user_ids_, self.item_ids_))
         else:
             from gpukit.factorization.online.run import update_model
 

@@ -21,7 +21,6 @@ from gpukit.factorization.online import device_state
 from gpukit.factorization.online.inputs import empty_entry, new_entry, settings_of_model
 from gpukit.factorization.online.run import read_changes
 from gpukit.factorization.prepare.formulas import ASIDE
-from gpukit.factorization.serve import in_rows_of
 from gpukit.factorization.solvers.ials import fold_in
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
@@ -41,8 +40,8 @@ def weights_of(model, ratings):
 def update_clicks(model, clicks, options, progress, low=None):
     """Update a fitted model of clicks with Ratings of `weights_of`, each pair once.
 
-    options: online.inputs.Options; low: Ratings below positive_from, which are clicks no more, or None. Raises
-    DataError, DeviceMemoryError; the model is then unchanged.
+    options: online.inputs.Options; low: Ratings below positive_from, which are clicks no more, in the rows of the
+    model, or None. Raises DataError, DeviceMemoryError; the model is then unchanged.
     """
     device, clock, log = devices.resolve(model.device), Clock(), getattr(model, "updates_", [])
     with devices.translate_memory_errors(device, "Updating"):
@@ -83,10 +82,13 @@ def update_clicks(model, clicks, options, progress, low=None):
 
 
 def without_clicks(model, low):
-    """Return (a copy of a model of clicks without those on the pairs of Ratings, rows (2, n) of the removed ones)."""
-    rest, history, pairs = copy.copy(model), model._rated, in_rows_of(low, model.user_ids_, model.item_ids_)
+    """Return (a copy of a model of clicks without those on the pairs of Ratings, rows (2, n) of the removed ones).
+
+    low: Ratings in the rows of the model.
+    """
+    rest, history = copy.copy(model), model._rated
     users = np.repeat(np.arange(len(history.indptr) - 1), np.diff(history.indptr))
-    keep = ~np.isin(pair_keys(users, history.items), pair_keys(pairs.users, pairs.items))
+    keep = ~np.isin(pair_keys(users, history.items), pair_keys(low.users, low.items))
     starts = np.append(0, np.cumsum(keep))[history.indptr]
     rest._history = history._replace(indptr=starts, items=history.items[keep], codes=history.codes[keep])
     return rest, np.stack((users[~keep], history.items[~keep]))
