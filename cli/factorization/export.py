@@ -20,13 +20,13 @@ from gpukit.persist import load_header
 def export(ask, stages):
     """Write the factors and biases of MODEL with their ids to OUT, in units of the ratings.
 
-    OUT's suffix says how: .npz has an array for each of them (user_ids, user_factors, item_bias, ..., mean, scale,
-    weights between items, and the neighbours with their influences), .csv and .parquet a row for each user and item:
-    side, id, ratings, bias, factor_0, ...; - writes csv on stdout. Of a model of ranksvm, .onnx is a graph from
-    features to scores (needs onnx), and .txt has a line index:weight for each feature.
+    OUT's suffix says how: .npz has an array for each of them (user_ids, user_factors, item_bias, ..., mean, scale, and
+    the neighbours with their influences), .csv and .parquet a row for each user and item: side, id, ratings, bias,
+    factor_0, ...; - writes csv on stdout. Of a model of ranksvm, .onnx is a graph from features to scores (needs onnx),
+    and .txt has a line index:weight for each feature.
 
     --vectors is for an index of vectors: the inner product of a user's and an item's is the predicted rating, but for
-    the neighbours' part and weights between items, and not cut off at the ends of the scale.
+    the neighbours' part, and not cut off at the ends of the scale.
 
     \b
     gpukit export my.gpukit factors.npz
