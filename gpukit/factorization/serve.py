@@ -22,7 +22,7 @@ from gpukit.factorization.online.inputs import bounds_of, check_options, check_r
 from gpukit.io.ids import ascending_order, check_fractions, check_types, rows_of, take_values
 from gpukit.ratings import Ratings
 from gpukit.ratings.adopt import adopt, as_ratings, merge_repeats, pairs_of, ratings_of
-from gpukit.ratings.check import check_range, compared_scores
+from gpukit.ratings.check import are_pairs, check_range
 from gpukit.ratings.repeats import validate
 
 if TYPE_CHECKING:
@@ -374,7 +374,8 @@ class Serving(Estimator):
         if self.feedback_ == "implicit":
             from gpukit.factorization.implicit.update import update_clicks
 
-            update_clicks(self, *arguments, low and in_rows_of(low, self.user_ids_, self.item_ids_))
+            is_rated = low is not None and not are_pairs(low)  # a low count adds to earlier ones
+            update_clicks(self, *arguments, in_rows_of(low, self.user_ids_, self.item_ids_) if is_rated else None)
         else:
             from gpukit.factorization.online.run import update_model
 
@@ -424,8 +425,8 @@ class Serving(Estimator):
         if self.feedback_ == "implicit":
             from gpukit.factorization.implicit.update import weights_of
 
-            score = compared_scores(ratings, self.positive_from)
-            is_low = score is not None and (score < self.positive_from).all()
+            is_rated = self.positive_from is not None and not are_pairs(ratings)
+            is_low = is_rated and (ratings.values < self.positive_from).all()
             return ratings.take(slice(0)) if is_low else weights_of(self, ratings)
         return inputs.check_ratings(ratings, self._scale, 0 if widen_scale else len(self._rated.items))
 

@@ -206,17 +206,12 @@ def ratings_below(ratings, positive_from):
 
     Their users know these items. A 0 may mean that there is no rating.
     """
-    score = compared_scores(ratings, positive_from)
-    below = False if score is None else (score < positive_from) & (score != 0)
-    return ratings.take(below) if np.any(below) else None
-
-
-def compared_scores(ratings, positive_from):
-    """Return the numbers (n,) of Ratings to compare with positive_from; None if each rating is a click as it is."""
     is_counted = ratings.counts is not None and are_clicks(ratings)
     if positive_from is None or is_counted and np.ptp(ratings.counts) == 0:
         return None
-    return ratings.counts if is_counted else ratings.values
+    score = ratings.counts if is_counted else ratings.values
+    below = (score < positive_from) & (score != 0)
+    return ratings.take(below) if below.any() else None
 
 
 def clicks_after(ratings, positive_from=None):

@@ -1,6 +1,7 @@
 """Models of clicks from outside: recognition, learning, serving, files, errors."""
 
 import numpy as np
+import pandas
 import pytest
 
 from factorization.implicit.planted import clicks, hits
@@ -191,6 +192,18 @@ def test_a_rating_below_the_threshold_withdraws_the_click(solver, rows, tmp_path
     model.partial_fit((users[withdrawn], items[withdrawn], np.tile([2.0, 5.0], 10)), rows=rows)
     assert (model.updates_[-1]["ratings"], model.updates_[-1]["corrected"]) == (10, 0)
     assert not before.size or not np.array_equal(model._state.item_weights, before)
+
+
+def test_a_low_count_withdraws_no_click():
+    train, _ = clicks()
+    users, items = (ids[rows] for ids, rows in ((train.user_ids, train.users), (train.item_ids, train.items)))
+    frame = pandas.DataFrame({"user": users, "item": items, "count": np.arange(len(train)) % 5 + 1})
+    model = make(solver="ials", positive_from=3).fit(frame)
+    known, again = len(model._rated.items), frame.assign(count=1).head(9)
+    again.loc[0, "count"] = 4
+    assert len(model.partial_fit(again)._rated.items) == known + 1
+    with pytest.raises(DataError, match="No click is left"):
+        model.partial_fit(again.iloc[1:].assign(count=[1, 2] * 4))
 
 
 def test_clicks_that_are_known_are_not_corrected(half, tmp_path):
