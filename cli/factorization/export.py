@@ -45,7 +45,8 @@ def export(ask, stages):
     else:
         exporting.check_export(ask.output)
         fitted, _ = models.open_model(ask.model, "cpu", stages)
-        fitted.export(ask.output, vectors=ask.vectors)
+        with report.collect_warnings(ask.silent):
+            fitted.export(ask.output, vectors=ask.vectors)
         shape = dict(zip(("users", "items", "factors"), (len(fitted.user_ids_), *fitted.item_factors_.shape)))
         line = f"{shape['users']:,} users and {shape['items']:,} items, {shape['factors']} factors"
         line += "" if aside else f"; {outputs.format_size(outputs.size_of(ask.output))}"

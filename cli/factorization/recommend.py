@@ -17,7 +17,6 @@ from gpukit.factorization.lists.recommending import BY
 from gpukit.factorization.online.inputs import bounds_of
 from gpukit.io.ids import rows_of
 from gpukit.io.records import check_ids
-from gpukit.ratings.check import clicks_after
 
 
 @options.command()
@@ -139,10 +138,11 @@ def remark_unknown(fitted, lists, quiet):
 
 
 def remark_without_clicks(fitted, lists, quiet):
-    """Report how many users of a file have no click and so no list."""
-    total, clicking = len(np.unique(lists.users)), len(np.unique(clicks_after(lists, fitted.positive_from).users))
+    """Report how many users of a file have no click."""
+    total, clicking = len(np.unique(lists.users)), len(np.unique(fitted._as_learned(lists).users))
     if clicking < total:
-        report.remark(f"Without a click, and so without a list: {total - clicking:,} of {total:,} users.", quiet)
+        text = f"Without a click: {total - clicking:,} of {total:,} users; their lists are what is popular."
+        report.remark(text, quiet)
 
 
 def remark_strangers(fitted, wanted, quiet):

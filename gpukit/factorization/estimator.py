@@ -245,6 +245,7 @@ class Factorization(Answering):
             state = run.complete(state, checkpoints)
         self.timings_, self.device_, self.feedback_ = run.clock.seconds, str(run.device), run.settings.feedback
         self.chosen_, self.trials_ = run.choice.facts(type(self).__name__), run.choice.trials
+        self.chosen_ |= {} if getattr(ratings, "weights", None) is None else {settings.WEIGHTED: True}
         users = ratings.user_ids if run.own_users is None else ratings.user_ids[run.own_users]
         self.set_fitted(state, run.session.history, run.scale, users, ratings.item_ids)
         for name in PASSING:

@@ -240,14 +240,19 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
     if not plan.epochs:
         state = states.without_factors(state)
     if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):
+        sizes = {name: plan.known(name, 0.0) for name in ("influence_rate", "influence_decay")}
+        largest = max(sizes, key=sizes.get)
         parameter, remedy = ("learning_rate", "a smaller learning_rate, or deterministic=True")
         if plan.learning_rate is None:  # least squares
             parameter, remedy = ("regularization", "a larger regularization")
         elif plan.regularization > 1 and plan.learning_rate * plan.regularization > 1:  # shrinks factors beyond 0
             parameter, remedy = ("regularization", "a smaller regularization")
+        elif sizes[largest] > 1:
+            parameter, remedy = (largest, f"a smaller {largest.replace('decay', 'regularization')}")
+        value = getattr(plan, parameter)
         raise GpukitError(
-            f"Training diverged ({parameter}={getattr(plan, parameter)}): the factors are no longer finite. "
-            f"Use {remedy}."
+            f"Training diverged ({parameter.replace('decay', 'regularization')}={value}): the factors are no longer "
+            f"finite. Use {remedy}."
         )
     return state
 

@@ -22,7 +22,7 @@ from gpukit.factorization.online.inputs import bounds_of, check_options, check_r
 from gpukit.io.ids import ascending_order, check_fractions, check_types, rows_of, take_values
 from gpukit.ratings import Ratings
 from gpukit.ratings.adopt import adopt, as_ratings, merge_repeats, pairs_of, ratings_of
-from gpukit.ratings.check import check_range
+from gpukit.ratings.check import are_pairs, check_range
 from gpukit.ratings.repeats import validate
 
 if TYPE_CHECKING:
@@ -322,7 +322,8 @@ class Serving(Estimator):
         New ids are appended to user_ids_ and item_ids_; old rows keep their numbers. Ratings that the model has with
         the same value are ignored, unless duplicates='error'. The ratings' mean and deviation stay those of fit. With
         rows='move' a model of ratings is retrained on all of them when they have grown by a twenty-fifth since the last
-        training; rows is 'anew' in updates_ then.
+        training, unless that had weights; rows is 'anew' in updates_ then. In a model of clicks a rating below
+        positive_from withdraws the click of its pair.
 
         Parameters
         ----------
@@ -369,11 +370,16 @@ class Serving(Estimator):
             return self._first_fit(X, y, options, progress)
         self.check()
         ratings, low = inputs.read_batch(X, y, options, self)
+        arguments = ratings, options, progress or (lambda *news: None)
         if self.feedback_ == "implicit":
-            from gpukit.factorization.implicit.update import update_clicks as update
+            from gpukit.factorization.implicit.update import update_clicks
+
+            is_rated = low is not None and not are_pairs(low)  # a low count adds to earlier ones
+            update_clicks(self, *arguments, in_rows_of(low, self.user_ids_, self.item_ids_) if is_rated else None)
         else:
-            from gpukit.factorization.online.run import update_model as update
-        update(self, ratings, options, progress or (lambda *news: None))
+            from gpukit.factorization.online.run import update_model
+
+            update_model(self, *arguments)
         if low is not None:
             self._mark_low(low)
         return self
@@ -412,14 +418,16 @@ class Serving(Estimator):
         return Live(self, self.device if device is None else device)
 
     def _as_learned(self, ratings, widen_scale=False):
-        """Return Ratings as this model learns them: of clicks, their weights.
+        """Return Ratings as this model learns them: of clicks, their weights; none if all are below positive_from.
 
         Raises DataError for clicks in a model of ratings and, unless widen_scale, for another scale.
         """
         if self.feedback_ == "implicit":
             from gpukit.factorization.implicit.update import weights_of
 
-            return weights_of(self, ratings)
+            is_rated = self.positive_from is not None and not are_pairs(ratings)
+            is_low = is_rated and (ratings.values < self.positive_from).all()
+            return ratings.take(slice(0)) if is_low else weights_of(self, ratings)
         return inputs.check_ratings(ratings, self._scale, 0 if widen_scale else len(self._rated.items))
 
     def _first_fit(self, X, y, options, progress):

@@ -23,6 +23,7 @@ FEEDBACK, LOSSES, ALL_SOLVERS, ROW_SOLVERS = map(get_args, (Feedback, Loss, Solv
 Rows = Literal["move", "frozen"]
 ROWS = get_args(Rows)
 RETRAINED = "anew"  # value of "rows" after retraining (online/run.py)
+WEIGHTED = "weighted"  # True in chosen_ of a training with weights, which a model does not store
 OF_CLICKS = ("positive_from", "n_negatives", "unobserved_weight")  # parameters for clicks only
 
 
@@ -96,6 +97,7 @@ def resolve_click_solver(solver, loss):
     return loss, solver
 
 
+LARGEST = 1e30  # of a parameter: its products with counts are within float32
 MOST_FACTORS = 1024
 MOST_NEGATIVES = 1000
 Rates = Literal["adaptive", "paper"]
@@ -242,8 +244,8 @@ def check(estimator, n_ratings=0, feedback=None):
         standard["epochs"] if n_epochs is None else check_integer("n_epochs", n_epochs, 1),
         solver,
         kind,
-        rate if rate is None else check_real("learning_rate", rate, 0.0, strict=True),
-        check_real("regularization", decay, 0.0),
+        rate if rate is None else check_real("learning_rate", rate, 0.0, LARGEST, strict=True),
+        check_real("regularization", decay, 0.0, LARGEST),
         standard["annealing"],
         check_boolean("biases", getattr(estimator, "biases", True)) and solver not in ("ials", "ease"),
         check_integer("early_stopping", estimator.early_stopping, 0),
@@ -262,18 +264,19 @@ def check_effects(estimator, solver, kind, standard):
     is_exact = solver not in ("sgd", "sampled")
     sizes = "solver='ease', which has no factors and no epochs" if solver == "ease" else ""
     influences = f"solver={solver!r}, which learns no influences" if is_exact else ""
+    no_rows = f"solver={solver!r}, which solves for no rows" if solver in ("ease", "sampled") else ""
     is_named, has_rate = estimator.solver != "auto", standard["learning_rate"] is not None
     has_beta = solver == "hogwild" or (kind == "paper" and not is_exact)
     reasons = {
         **{"n_factors": sizes, "n_epochs": sizes},
         "learning_rate": "" if has_rate else f"solver={solver!r}, which solves exactly",
-        "unobserved_weight": "solver='ease', which has no such weight" if solver == "ease" else "",
+        **{"unobserved_weight": no_rows, "row_solver": no_rows},
         "n_negatives": f"solver={solver!r}, which draws none" if is_named and solver in ("ials", "ease") else "",
         "beta": "" if has_beta else f"rates={kind!r} of {solver!r}. Use rates='paper'",
         **{"influence_rate": influences, "influence_regularization": influences},
     }
     for name, reason in reasons.items():
-        if reason and (value := getattr(estimator, name, None)) is not None:
+        if reason and (value := getattr(estimator, name, None)) != getattr(type(estimator), name, None):
             raise ParameterError(f"{name}={value!r} means nothing to {reason}.")
     if kind == "paper" and is_named and not has_rate:
         raise ParameterError(f"rates={kind!r} means nothing to solver={solver!r}, which solves exactly.")
@@ -281,10 +284,10 @@ def check_effects(estimator, solver, kind, standard):
 
 OPTIONAL = {  # parameters of some solvers: their Settings, check and bounds
     "n_negatives": ("n_negatives", check_integer, 1, MOST_NEGATIVES),
-    "unobserved_weight": ("unobserved_weight", check_real, 0.0, None),
-    "beta": ("beta", check_real, 0.0, None),
-    "influence_rate": ("influence_rate", check_real, 0.0, None),
-    "influence_regularization": ("influence_decay", check_real, 0.0, None),
+    "unobserved_weight": ("unobserved_weight", check_real, 0.0, LARGEST),
+    "beta": ("beta", check_real, 0.0, LARGEST),
+    "influence_rate": ("influence_rate", check_real, 0.0, LARGEST),
+    "influence_regularization": ("influence_decay", check_real, 0.0, LARGEST),
 }
 
 

@@ -82,7 +82,7 @@ def check_exact(ids, what="user"):
 
 
 def as_whole(ids):
-    """Return ids (n,) with whole floats and decimals as integers: 7.0 is 7."""
+    """Return ids (n,) with whole floats and decimals as integers, 7.0 is 7; an integer array if all are integers."""
     if ids.dtype.kind == "f":
         if (np.abs(ids.astype(np.float64)) < 2.0**63).all() and (ids == np.floor(ids)).all():
             return ids.astype(np.int64)
@@ -90,6 +90,10 @@ def as_whole(ids):
     if ids.dtype.kind == "O" and has_floats(ids):
         whole = [int(value) if isinstance(value, FLOATS) and value == value // 1 else value for value in ids]
         ids = np.fromiter(whole, object, len(ids))
+    is_whole = (kind is not bool and issubclass(kind, int | np.integer) for kind in {*map(type, ids)})
+    if ids.dtype.kind == "O" and all(is_whole):
+        numbers = np.array([int(value) for value in ids])  # objects or floats if an id is beyond uint64
+        return numbers if numbers.dtype.kind in "iu" else ids
     return ids
 
 

@@ -88,7 +88,10 @@ def as_ratings(
     Ratings(3 ratings, 2 users, 2 items)
     """
     _refuse_part(data)
-    ratings = validate(adopt(data, columns=columns, times=times or MAYBE), repeats)
+    adopted = adopt(data, columns=columns, times=times or MAYBE)
+    ratings = validate(adopted, repeats)
+    if times and ratings.merged > adopted.merged and ratings is not data and adopted.times is not None:
+        ratings = without_repeats(adopted, "last", adopt(data, columns=columns).times)
     return ratings if times or isinstance(data, Ratings) else without_times(ratings)
 
 

@@ -206,10 +206,10 @@ def ratings_below(ratings, positive_from):
 
     Their users know these items. A 0 may mean that there is no rating.
     """
-    is_clicks = are_clicks(ratings)
-    if positive_from is None or is_clicks and (ratings.counts is None or np.ptp(ratings.counts) == 0):
+    is_counted = ratings.counts is not None and are_clicks(ratings)
+    if positive_from is None or is_counted and np.ptp(ratings.counts) == 0:
         return None
-    score = ratings.counts if is_clicks else ratings.values
+    score = ratings.counts if is_counted else ratings.values
     below = (score < positive_from) & (score != 0)
     return ratings.take(below) if below.any() else None
 

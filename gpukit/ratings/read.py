@@ -99,15 +99,17 @@ def read_ratings(
     request = formats.Request(format, columns, SPELLED.get(sep, sep), times=times, bounds=bounds)
     if duplicates not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {duplicates!r}.")
-    again = None if times or duplicates != "last" else _file_of(path)
+    again = None if duplicates != "last" else _file_of(path)
     first = times if times or duplicates != "last" or again else MAYBE
     ratings = _read(path, replace(request, times=first))
     rule = "clicks" if are_clicks(ratings) else duplicates
     result = without_repeats(ratings, duplicates)
     if again and result.merged and rule != "clicks":
-        del ratings, result
+        ratings = ratings if times else None  # frees memory
+        del result
         with notes.mute():
-            result = without_repeats(_read(again, replace(request, times=MAYBE)), duplicates)
+            timed = _read(again, replace(request, times=MAYBE))
+        result = without_repeats(timed if ratings is None else ratings, duplicates, timed.times)
     note_merged(result, _name_of(path), rule)
     return result if times else without_times(result)
 

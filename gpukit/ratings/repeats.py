@@ -46,14 +46,14 @@ def merged_line(ratings, rule):
     return line
 
 
-def without_repeats(ratings, rule):
+def without_repeats(ratings, rule, order=None):
     """Return ratings with each (user, item) pair once, at its first position.
 
     rule 'last': keep the pair's latest rating by times, or the last in input order if times are equal or missing, with
     its other columns. 'mean': mean rating (in float64), mean weight, sum of counts, latest time. 'error': DataError
     with the first repeated pair. Counts of clicks (all values equal) are summed for any rule but 'error', and created
-    if missing. Returns the same object if no pair is repeated; otherwise `merged` of the result is the number of
-    removed ratings.
+    if missing. order (n,): compared in place of the times, which are whole seconds. Returns the same object if no pair
+    is repeated; otherwise `merged` of the result is the number of removed ratings.
     """
     if rule not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {rule!r}.")
@@ -75,7 +75,8 @@ def without_repeats(ratings, rule):
             "Leave one of them out, give their times, or choose where there is such an argument: duplicates='last' "
             "(--duplicates last) or 'mean'."
         )
-    columns = _merge_groups(ratings, _groups_of(places, is_repeat), rule)
+    groups = _groups_of(places, is_repeat)
+    columns = _merge_groups(ratings, groups, rule, groups.latest(ratings.times if order is None else order))
     return set_state(ratings.with_columns(**columns), DISTINCT, len(ratings) - len(columns["users"]))
 
 
@@ -113,12 +114,15 @@ def _groups_of(places, is_repeat):
     return _Groups(places, starts, np.diff(starts, append=len(places)))
 
 
-def _merge_groups(ratings, groups, rule):
-    """Return the columns of ratings, with each of the groups merged into its first entry."""
+def _merge_groups(ratings, groups, rule, latest):
+    """Return the columns of ratings, with each of the groups merged into its first entry.
+
+    latest (groups,): position of each group's latest entry.
+    """
     keep, first = np.ones(len(ratings), np.bool_), groups.places[groups.starts]
     keep[groups.places] = False
     keep[first] = True
-    rows, latest = np.searchsorted(np.flatnonzero(keep), first), groups.latest(ratings.times)
+    rows = np.searchsorted(np.flatnonzero(keep), first)
     columns, counts_of_clicks = ratings.columns(), are_clicks(ratings)
     if counts_of_clicks:
         columns.setdefault("counts", np.ones(len(ratings), np.int32))

@@ -115,6 +115,14 @@ def test_nobody(fitted):
     assert ids.shape == scores.shape == (0, 4)
 
 
+@pytest.mark.parametrize("items", [None, [3, 5], {3}, np.array([3, 5]), np.array([True]), 2, 0.0, "no"])
+def test_items_are_not_excluded_by_exclude_seen(fitted, items):
+    """They would count as True or, if none, as False."""
+    for work in (fitted.recommend, lambda **options: fitted.recommend_for({fitted.item_ids_[0]: 3.0}, **options)):
+        with pytest.raises(ParameterError, match="exclude_seen must be .*True.*False"):
+            work(n=4, exclude_seen=items)
+
+
 @pytest.mark.parametrize("n", [0, -1, 2.5, "x"])
 def test_n_out_of_bounds(fitted, n):
     with pytest.raises(ParameterError, match="n must be an integer"):

@@ -346,6 +346,16 @@ def test_whole_floats_are_integers(kind):
         as_ratings(FRAME.assign(userId=pandas.Series([9, 2.5, 9]).astype(kind)))
 
 
+@pytest.mark.parametrize("ids", [[3, 1, 20], [3.0, Decimal(1), np.int8(20)], [np.uint64(3), 1, 20]])
+def test_integers_in_a_column_of_objects_are_integers(ids):
+    """A frame of records, and a query of a database, have such columns."""
+    column = pandas.Series(ids, dtype=object)
+    for ratings in (as_ratings(FRAME.assign(userId=column)), as_ratings((column, [1, 2, 3], [1.0, 2.0, 3.0]))):
+        assert ratings.user_ids.dtype == np.int64 and ratings.user_ids.tolist() == [1, 3, 20]
+    others = pandas.Series([2**70, 1, "a"], dtype=object)
+    assert as_ratings(FRAME.assign(userId=others)).user_ids.tolist() == ["1", str(2**70), "a"]
+
+
 @pytest.mark.parametrize("kind, limit", [("float64", 2**53), ("float32", 2**24), (object, 2**53)])
 def test_floats_that_round_whole_numbers_are_no_ids(kind, limit):
     """Ids beyond the whole numbers that a float holds all of may be several ids in one."""

@@ -92,6 +92,22 @@ def test_a_missing_time_leaves_the_pair_to_its_last_rating(tmp_path):
         assert pairs_of(ratings) == {(1, 7): 3, (2, 7): 1}
 
 
+@pytest.mark.parametrize("kind", ["text", "number", "datetime"])
+def test_fractions_of_a_second_order_repeats(tmp_path, kind):
+    """Ratings.times has whole seconds, also where it is asked for."""
+    pandas = pytest.importorskip("pandas")
+    dates = pandas.to_datetime([10.9, 10.1, 5, 5], unit="s")
+    times = {"text": dates.strftime("%Y-%m-%dT%H:%M:%S.%f"), "number": [10.9, 10.1, 5, 5], "datetime": dates}[kind]
+    table = pandas.DataFrame({"user": [1, 1, 2, 2], "item": [7, 7, 7, 8], "rating": [5.0, 1, 3, 3], "timestamp": times})
+    table.to_csv(tmp_path / "r.csv", index=False)
+    table.to_parquet(tmp_path / "r.parquet")
+    for times in (False, True, "auto"):
+        tables = [read_ratings(tmp_path / f"r.{suffix}", times=times) for suffix in ("csv", "parquet")]
+        for ratings in (*tables, as_ratings(table, times=times)):
+            assert ratings.values.tolist() == [5, 3, 3] and ratings.merged == 1
+            assert (ratings.times is None) if not times else ratings.times.tolist() == [10, 5, 5]
+
+
 def test_a_column_that_holds_no_times_changes_nothing():
     table = frame().assign(timestamp="x")
     assert pairs_of(as_ratings(table)) == {**BEST, (1, 7): 4}

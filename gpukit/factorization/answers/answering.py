@@ -220,8 +220,9 @@ class Answering(Recommending):
         Parameters
         ----------
         path : str or Path
-            The suffix is the format. '.npz': an array for each fitted attribute (user_factors, item_bias, ...). '.csv'
-            and '.parquet': a row for each user or item: side, id, ratings, bias, factor_0, ...
+            The suffix is the format. '.npz': an array for each fitted attribute (user_factors, item_bias, ...) and
+            item_weights, (N, N) or the data of a csr_array with weight_items and weight_starts. '.csv' and '.parquet':
+            a row for each user or item: side, id, ratings, bias, factor_0, ...
         side : {'both', 'users', 'items'}
             What to write.
         vectors : bool
@@ -234,6 +235,11 @@ class Answering(Recommending):
             The suffix is another one.
         DataError
             The data cannot be written.
+
+        Warns
+        -----
+        UserWarning
+            Weights between items are not written.
 
         Examples
         --------
@@ -448,7 +454,8 @@ class Answering(Recommending):
         """Return the best items for users with these ratings, whom the model need not know.
 
         The model is not changed: factors (by 'rating' also the bias) are solved for with the items' parameters fixed,
-        and the neighbourhood's terms are of these ratings. The model's own data on these users are not used.
+        and the neighbourhood's terms are of these ratings. The model's own data on these users are not used. In a model
+        of clicks, users without any get popular items.
 
         Parameters
         ----------
@@ -546,7 +553,7 @@ class Answering(Recommending):
         hides_low = self.feedback_ == "implicit" and request.hide is True
         below = ratings_below(ratings, self.positive_from) if hides_low else None
         rated = None if below is None else rows_of(below.item_ids, known[0], "item", known[1])[below.items]
-        for user, user_ratings in fold_in.iterate_users(learned, *known, self._scale):
+        for user, user_ratings in fold_in.iterate_users(learned, *known, self._scale, np.unique(ratings.users)):
             scores = score(user_ratings) + request.worth
             if below is not None:
                 scores[rated[(below.users == user) & (rated >= 0)]] = np.nan

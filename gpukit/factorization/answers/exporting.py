@@ -1,9 +1,11 @@
 """Exports of a fitted model: .npz, .csv, .parquet, and vectors for an index.
 
 Vectors are [u_i, mean + b_i, 1] of users and [v_j, 1, b_j] of items: their product is the prediction without
-neighbours, in units of the ratings and not clipped, so that an inner-product index finds a user's best items.
+neighbours, in units of the ratings and not clipped, so that an inner-product index finds a user's best items. Weights
+between items, of clicks, are in .npz alone: row j, column k is added to the score of item k by a click on item j.
 """
 
+import warnings
 from typing import Literal, get_args
 
 import numpy as np
@@ -32,6 +34,12 @@ def export(model, path, side, vectors):
     suffix, sides = check_export(path), [one for one in ("user", "item") if side in ("both", f"{one}s")]
     for one in sides:
         refuse_surrogates(f"{one}_ids", getattr(model, f"{one}_ids_"))
+    if (vectors or suffix != ".npz") and model._state.item_weights.size:
+        warnings.warn(
+            "The model's weights between items, which are part of its scores, are not written: export to .npz without "
+            "vectors has them.",
+            stacklevel=3,
+        )
     with sinks.open_sink(path) as file:
         if suffix == ".npz":
             np.savez(file, **arrays_of(model, sides, vectors))
@@ -54,6 +62,9 @@ def arrays_of(model, sides, vectors):
     names = [f"{side}_{kind}" for side in sides for kind in kinds]
     if not vectors and "item" in sides and model.neighbors_.shape[1]:
         names += ["neighbors", "explicit_influences", "implicit_influences"]
+    if not vectors and "item" in sides:
+        names_of_lists = "item_weights", "weight_starts", "weight_items"
+        arrays |= {name: numbers for name in names_of_lists if (numbers := getattr(model._state, name)).size}
     for side in sides:
         arrays[f"{side}_ratings"] = counts[side]
         arrays |= {f"{side}_vectors": vectors_of(model, side)} if vectors else {}

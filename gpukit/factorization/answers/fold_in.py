@@ -265,17 +265,17 @@ def clicked_items(X):
     return X if len(getattr(X, "shape", ())) == 1 else None
 
 
-def iterate_users(ratings, item_ids, order, scale):
-    """Yield (user row, UserRatings) of each user of Ratings with any, without unknown items.
+def iterate_users(ratings, item_ids, order, scale, users=None):
+    """Yield (user row, UserRatings) of each of the users, rows (n,), without unknown items.
 
-    order: io.ids.ascending_order of item_ids, or None.
+    order: io.ids.ascending_order of item_ids, or None; users: None for those with Ratings.
     """
     check_near(ratings.values, scale)
     rows = rows_of(ratings.item_ids, item_ids, "item", order)[ratings.items]
     z = (ratings.values.astype(np.float64) - scale.mean) / scale.deviation
     order = np.argsort(ratings.users, kind="stable")
     ends = np.cumsum(np.bincount(ratings.users, minlength=ratings.shape[0]))
-    for user in np.unique(ratings.users).tolist():
+    for user in (np.unique(ratings.users) if users is None else users).tolist():
         places = order[ends[user - 1] if user else 0 : ends[user]]
         places = places[rows[places] >= 0]
         yield user, UserRatings(rows[places], z[places])

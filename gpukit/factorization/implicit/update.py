@@ -5,6 +5,8 @@ both again. Losses with sampled negatives: a few late epochs over all clicks. We
 or by a correction of the inverse of the last update.
 """
 
+import copy
+
 import numpy as np
 
 from gpukit import device as devices
@@ -14,13 +16,16 @@ from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.feedback import later_clicks
 from gpukit.factorization.implicit.prepared import PreparedClicks, Resolution, add_item_weights, weigh_clicks
 from gpukit.factorization.model import state as states
+from gpukit.factorization.model.layout import pair_keys
 from gpukit.factorization.online import device_state
 from gpukit.factorization.online.inputs import empty_entry, new_entry, settings_of_model
 from gpukit.factorization.online.run import read_changes
+from gpukit.factorization.prepare.formulas import ASIDE
 from gpukit.factorization.solvers.ials import fold_in
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
 
+NO_ROWS = np.empty((2, 0), np.int64)
 INVERSE = "inverse"  # of the item weights, kept with what is prepared for a fitted model
 
 
@@ -32,24 +37,31 @@ def weights_of(model, ratings):
     return weigh_clicks(later_clicks(model, ratings), settings_of_model(model, 0))
 
 
-def update_clicks(model, clicks, options, progress):
+def update_clicks(model, clicks, options, progress, low=None):
     """Update a fitted model of clicks with Ratings of `weights_of`, each pair once.
 
-    options: online.inputs.Options. Raises DataError, DeviceMemoryError; the model is then unchanged.
+    options: online.inputs.Options; low: Ratings below positive_from, which are clicks no more, in the rows of the
+    model, or None. Raises DataError, DeviceMemoryError; the model is then unchanged.
     """
     device, clock, log = devices.resolve(model.device), Clock(), getattr(model, "updates_", [])
     with devices.translate_memory_errors(device, "Updating"):
         progress("merging", 0, 1, {})
         with clock("merge"):
-            stored, ids, changes = read_changes(model, clicks, options, cpu(), keep_unchanged=True)
-            if not len(changes):
+            rest, changed = (model, NO_ROWS) if low is None else without_clicks(model, low)
+            n_new, n_corrected = 0, len(changed[0])
+            stored, ids, changes = read_changes(rest, clicks, options, cpu(), keep_unchanged=True)
+            shape = tuple(map(len, ids))
+            if not (len(changes) or n_corrected):
                 model.updates_ = [*log, empty_entry(model, options.rows)]
                 return
-            before, shape = stored.counts(changes.shape), changes.shape
-            device_state.merge_changes(changes, stored)
+            before = stored.counts(shape)
+            if len(changes):
+                device_state.merge_changes(changes, stored)
+                changed = np.concatenate((changed, device_state.changed_rows(changes, stored.steps)), axis=1)
+                n_new = changes.n_new
+                n_corrected += np.count_nonzero(changes.keys[n_new:] < ASIDE)  # others are clicks again
             clicks = stored.to_ratings(*ids)
-        fresh = tuple((old == 0) & (now > 0) for old, now in zip(before, stored.counts(shape)))
-        changed, moving = device_state.changed_rows(changes, stored.steps), fresh
+        fresh, moving = (tuple((old == 0) & (now > 0) for old, now in zip(before, stored.counts(shape))),) * 2
         if options.rows != "frozen":
             moving = tuple(np.isin(np.arange(n), rows) for n, rows in zip(shape, changed))
         with clock("orders"):
@@ -62,11 +74,24 @@ def update_clicks(model, clicks, options, progress):
             prepared = PreparedClicks(model, clicks, device, orders)
             state, count = learn(model._state, prepared, plan, (fresh, moving), options)
             state = add_item_weights(state, clicks, plan, device, resolution.solve)
-    counts = (changes.n_new, changes.n_corrected), [side.sum() for side in fresh]
+    counts = (n_new, n_corrected), [side.sum() for side in fresh]
     entry = new_entry(*counts, options.rows, count, len(clicks), clock.seconds)
     model.device_, model.updates_ = str(device), [*log, entry]
     model.set_fitted(state, stored.download(), UNSCALED, *ids)
     model._prepare(INVERSE, lambda: resolution.inverse)
+
+
+def without_clicks(model, low):
+    """Return (a copy of a model of clicks without those on the pairs of Ratings, rows (2, n) of the removed ones).
+
+    low: Ratings in the rows of the model.
+    """
+    rest, history = copy.copy(model), model._rated
+    users = np.repeat(np.arange(len(history.indptr) - 1), np.diff(history.indptr))
+    keep = ~np.isin(pair_keys(users, history.items), pair_keys(low.users, low.items))
+    starts = np.append(0, np.cumsum(keep))[history.indptr]
+    rest._history = history._replace(indptr=starts, items=history.items[keep], codes=history.codes[keep])
+    return rest, np.stack((users[~keep], history.items[~keep]))
 
 
 def update_item_weights(state, prepared, plan, which, _):

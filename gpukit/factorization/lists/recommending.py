@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Self, get_args
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base import check_choice, check_integer, check_real
+from gpukit.base import check_boolean, check_choice, check_integer, check_real
 from gpukit.base.checks import format_value
 from gpukit.errors import DataError, DeviceMemoryError, ParameterError
 from gpukit.factorization.arrays import NUMBERS, UNSCALED, Scale
@@ -380,8 +380,10 @@ class Recommending(Serving):
         """Return the Request of validated arguments."""
         self._check_fitted()
         check_integer("n", n, 1, MOST_ANSWERS)
-        hide = hide if isinstance(hide, str) else bool(hide)
-        check_choice("exclude_seen", hide, (True, False, "clicks"))
+        if isinstance(hide, str):
+            check_choice("exclude_seen", hide, (True, False, "clicks"))
+        else:
+            hide = check_boolean("exclude_seen", hide)
         n_items, ranking = len(self.item_ids_), self._ranking(by)
         if filters is None:
             filters, worth = Filters(), self._prepare("worth", lambda: np.zeros(n_items, np.float32))

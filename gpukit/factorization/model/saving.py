@@ -21,6 +21,7 @@ from gpukit.factorization.settings import (
     KEPT_SETTINGS,
     MOST_FACTORS,
     MOST_NEGATIVES,
+    WEIGHTED,
     Choice,
     Settings,
 )
@@ -430,7 +431,7 @@ def check_facts(stored, feedback, n_factors):
     """
     most_epochs = 1 << 53
     kinds = {**CHOSEN, **({"feedback": str, **kinds_of(CLICKS)} if feedback == "implicit" else {})}
-    if beyond := sorted(set(stored) - {*kinds, *FORMER}):
+    if beyond := sorted(set(stored) - {*kinds, *FORMER, WEIGHTED}):
         raise DataError(f"{beyond[0]!r:.80} is nothing that is chosen for a training.")
     facts = {name: persist.entry_of({"trend": [], **LATER, **stored}, name, kind) for name, kind in kinds.items()}
     try:

@@ -26,7 +26,7 @@ from gpukit.factorization.online.inputs import (
 )
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.formulas import ASIDE, FirstRows
-from gpukit.factorization.settings import RETRAINED
+from gpukit.factorization.settings import RETRAINED, WEIGHTED
 from gpukit.factorization.solvers import Task, rates
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import training as descent
@@ -68,7 +68,8 @@ def update_model(model, ratings, options, progress):
             model.updates_ = [*log, empty_entry(model, options.rows)]
             return
         full_count = last_full_count(log, len(stored))
-        if options.rows == "frozen" or not has_grown(full_count, len(stored) + len(changes)):
+        retrains = options.rows != "frozen" and WEIGHTED not in model.chosen_
+        if not (retrains and has_grown(full_count, len(stored) + len(changes))):
             state = DeviceState(model, device, stored)
             entry = update(state, Update(model, ids, changes, options, full_count, clock, progress))
             model.device_, model.updates_ = str(device), [*log, entry]
@@ -186,7 +187,9 @@ def report_epochs(progress, pressed):
 
 def retrain_model(model, ratings, n_corrected, progress):
     """Return a copy of a fitted model, trained on merged Ratings, with the entry in updates_. Raises as fit does."""
-    fitted = copy.copy(model).fit(ratings, progress=progress)
+    fitted = copy.copy(model)
+    fitted.validation_fraction *= fitted.early_stopping > 0  # which trains on all ratings in the end
+    fitted.fit(ratings, progress=progress).validation_fraction = model.validation_fraction
     if len(model.seen_pairs()):  # rows keep their numbers
         fitted._add_pairs("_seen", *model.seen_pairs().T)
     n_new, walked = len(ratings) - len(model._rated.items), len(ratings) * fitted.chosen_["n_epochs"]

@@ -102,7 +102,14 @@ def test_what_comes_after_a_threshold(verb, files, tmp_path):
     assert result.code == 0 and 4 not in [row["item"] for row in json.loads(result.out)["recommendations"]]
     (tmp_path / "two.csv").write_text("user,item,rating\nq,4,5\nr,5,1\n")
     result = verb("recommend", tmp_path / "m", "--ratings", tmp_path / "two.csv", "-n", 3, *CPU)
-    assert result.code == 0 and "without a list: 1 of 2 users" in result.err
+    assert result.code == 0 and "Without a click: 1 of 2 users; their lists are what is popular" in result.err
+    assert [line.split()[0] for line in result.out.splitlines()[1:]] == ["q"] * 3 + ["r"] * 3
+    (tmp_path / "low.csv").write_text("item,rating\n5,1\n4,2\n")
+    result = verb("recommend", tmp_path / "m", "--ratings", tmp_path / "low.csv", "-n", 20, "--json", *CPU)
+    assert result.code == 0 and not {4, 5} & {row["item"] for row in json.loads(result.out)["recommendations"]}
+    (tmp_path / "night.csv").write_text("user,item,rating\n1,3,1\n2,2,1\n")
+    result = verb("update", tmp_path / "m", tmp_path / "night.csv", "--model", tmp_path / "night", *CPU)
+    assert result.code == 0 and "0 new clicks, 2 corrected" in result.out
 
 
 def test_clicks_are_held_out(verb, files):

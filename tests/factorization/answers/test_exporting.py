@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pandas
 import pytest
+from scipy.sparse import csr_array
 
 from factorization.inputs import make, planted
 from gpukit.errors import DataError, ParameterError
@@ -68,6 +69,27 @@ def test_vectors_of_neighbours_lack_their_part_alone(fitted, tmp_path):
     found = fitted.explain(fitted.user_ids_[5], fitted.item_ids_[6], by="rating")
     rest = found.total - found.unrated - sum(one.share for one in found.rated)
     assert vectors[0][5] @ vectors[1][6] == pytest.approx(rest, abs=1e-5)
+
+
+@pytest.mark.parametrize("is_dense", [True, False])
+def test_weights_between_items_are_exported_or_reported(tmp_path, monkeypatch, is_dense):
+    """Without them the scores of a model of clicks cannot be computed from the file."""
+    monkeypatch.setattr("gpukit.factorization.implicit.prepared.fits", lambda *_: is_dense)
+    ratings = planted()
+    model = MatrixFactorization(solver="ease", feedback="implicit", device="cpu").fit(ratings)
+    model.export(tmp_path / "w.npz")
+    with np.load(tmp_path / "w.npz") as found:
+        weights = found["item_weights"]
+        if not is_dense:
+            weights = csr_array((weights, found["weight_items"], found["weight_starts"]), (30, 30)).toarray()
+        clicks = np.zeros((60, 30), np.float32)
+        clicks[ratings.users, ratings.items] = 1
+        scores = clicks @ weights + found["user_factors"] @ found["item_factors"].T + found["item_bias"]
+    users, items = np.repeat(model.user_ids_, 30), np.tile(model.item_ids_, 60)
+    np.testing.assert_allclose(scores.ravel(), model.predict((users, items)), atol=1e-4)
+    for name, vectors in (("w.csv", False), ("v.npz", True)):
+        with pytest.warns(UserWarning, match="weights between items.*are not written"):
+            model.export(tmp_path / name, vectors=vectors)
 
 
 def test_text_beside_numbers(tmp_path):

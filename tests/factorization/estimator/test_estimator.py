@@ -140,6 +140,10 @@ def test_validation_with_unknown_ids():
         ({"solver": "ials", "feedback": "implicit", "rates": "paper"}, "rates='paper' means nothing to solver='ials'"),
         ({"solver": "ease", "feedback": "implicit", "unobserved_weight": 0.3}, "means nothing to solver=.ease."),
         ({"solver": "ials", "feedback": "implicit", "n_negatives": 3}, "n_negatives=3 means nothing to solver='ials'"),
+        ({"solver": "sampled", "feedback": "implicit", "unobserved_weight": 1}, "means nothing to solver='sampled'"),
+        ({"solver": "sampled", "feedback": "implicit", "row_solver": "cholesky"}, "row_solver='cholesky' means nothi"),
+        ({"regularization": 1e300}, "regularization.*at most 1e.30; got 1e.300"),
+        ({"solver": "ials", "feedback": "implicit", "unobserved_weight": 1e39}, "unobserved_weight.*at most 1e.30"),
         ({"learning_rate": -0.1}, "learning_rate.*-0.1"),
         ({"learning_rate": 0}, "learning_rate.*more than 0"),
         ({"learning_rate": float("nan")}, "learning_rate.*nan"),
@@ -175,6 +179,12 @@ def test_parameters_out_of_bounds(model, wrong, message):
 def test_neighbour_parameters_out_of_bounds(wrong, message):
     with pytest.raises(ParameterError, match=message):
         make(LSHMF, **wrong).fit(planted())
+
+
+@pytest.mark.parametrize("name", ["influence_rate", "influence_regularization"])
+def test_a_divergence_is_explained_by_the_parameter_that_causes_it(name):
+    with pytest.raises(GpukitError, match=rf"Training diverged \({name}=1e.20\).*Use a smaller {name}\."):
+        LSHMF(n_factors=2, n_neighbors=3, n_epochs=3, device="cpu", **{name: 1e20}).fit(planted())
 
 
 @pytest.mark.parametrize("search", ["hamming", "random"])

@@ -1,6 +1,7 @@
 """Models of clicks from outside: recognition, learning, serving, files, errors."""
 
 import numpy as np
+import pandas
 import pytest
 
 from factorization.implicit.planted import clicks, hits
@@ -166,6 +167,52 @@ def test_new_clicks_are_learned(half, tmp_path):
     assert np.array_equal(load_model(tmp_path / "grown.gpukit").recommend(n=5)[0], grown.recommend(n=5)[0])
 
 
+@pytest.mark.parametrize("rows", ["move", "frozen"])
+@pytest.mark.parametrize("solver", ["ials", "ease", "sampled"])
+def test_a_rating_below_the_threshold_withdraws_the_click(solver, rows, tmp_path):
+    """A model that is updated has the clicks of one that is trained at once; ratings that are all low are an update."""
+    ratings, _ = graded()
+    (liked,) = np.nonzero(ratings.values >= 4)
+    users, items = (ids[rows] for ids, rows in ((ratings.user_ids, ratings.users), (ratings.item_ids, ratings.items)))
+    model = make(solver=solver, positive_from=4, **({"n_factors": None, "n_epochs": None} if solver == "ease" else {}))
+    model.fit((users, items, ratings.values))
+    factors, withdrawn = model.user_factors_, liked[:20]
+    model.partial_fit((users[withdrawn], items[withdrawn], np.full(20, 2.0)), rows=rows)
+    entry = model.updates_[-1]
+    assert (entry["ratings"], entry["corrected"], entry["settled"]) == (0, 20, len(liked) - 20)
+    assert np.array_equal(model.user_factors_, factors) == (rows == "frozen" or solver == "ease")
+    model.save(tmp_path / "m.gpukit")
+    model = load_model(tmp_path / "m.gpukit")
+    left = set(zip(users[liked[20:]].tolist(), items[liked[20:]].tolist()))
+    history = np.repeat(model.user_ids_, model.rating_counts()[0]), model.item_ids_[model._rated.items]
+    assert set(zip(*(side.tolist() for side in history))) == left
+    listed = zip(model.user_ids_.tolist(), model.recommend(n=len(model.item_ids_))[0])
+    assert not {(user, item) for user, row in listed for item in row} & set(zip(users.tolist(), items.tolist()))
+    before = model._state.item_weights.copy()
+    model.partial_fit((users[withdrawn], items[withdrawn], np.tile([2.0, 5.0], 10)), rows=rows)
+    assert (model.updates_[-1]["ratings"], model.updates_[-1]["corrected"]) == (10, 0)
+    assert not before.size or not np.array_equal(model._state.item_weights, before)
+
+
+def test_a_low_count_withdraws_no_click():
+    train, _ = clicks()
+    users, items = (ids[rows] for ids, rows in ((train.user_ids, train.users), (train.item_ids, train.items)))
+    frame = pandas.DataFrame({"user": users, "item": items, "count": np.arange(len(train)) % 5 + 1})
+    model = make(solver="ials", positive_from=3).fit(frame)
+    known, again = len(model._rated.items), frame.assign(count=1).head(9)
+    again.loc[0, "count"] = 4
+    assert len(model.partial_fit(again)._rated.items) == known + 1
+    with pytest.raises(DataError, match="No click is left"):
+        model.partial_fit(again.iloc[1:].assign(count=[1, 2] * 4))
+
+
+def test_clicks_that_are_known_are_not_corrected(half, tmp_path):
+    fitted, train, _ = half
+    fitted.save(tmp_path / "half.gpukit")
+    known = part(train, (train.users < 9) & (train.items < 56))
+    assert load_model(tmp_path / "half.gpukit").partial_fit(known).updates_[-1]["corrected"] == 0
+
+
 def test_negative_counts_are_refused(half, tmp_path):
     fitted, train, _ = half
     counts = train.user_ids[:3], train.item_ids[:3], np.array([2, -3, 4], np.float32)
@@ -174,8 +221,8 @@ def test_negative_counts_are_refused(half, tmp_path):
         with pytest.raises(DataError, match=r"Row . \(user .*rating -3 is outside .*counts from 0 up"):
             load_model(tmp_path / "half.gpukit").partial_fit((*counts[:2], values))
     grown = load_model(tmp_path / "half.gpukit").set_params(feedback="implicit")
-    grown.partial_fit(counts, widen_scale=True)
-    assert sum(grown.updates_[-1][name] for name in ("ratings", "corrected")) == 2
+    grown.partial_fit(([7001, 7002, 7003], *counts[1:]), widen_scale=True)
+    assert (grown.updates_[-1]["ratings"], grown.updates_[-1]["corrected"]) == (2, 0)
 
 
 def test_rows_that_are_frozen_stay(half, tmp_path):

@@ -70,13 +70,14 @@ def test_a_fraction_for_validation_is_not_listed(kind):
     assert shown(make(kind).fit(train, validation=test)) & pairs_of(test)
 
 
-def test_a_training_anew_holds_out_others():
+def test_a_training_anew_holds_out_no_others():
     ratings = planted()
     model = make(MatrixFactorization, validation_fraction=0.3).fit(ratings)
-    marked = len(model.seen_pairs())
+    marked, learned = len(model.seen_pairs()), len(model._rated.items)
     items, new = np.tile(model.item_ids_, 4), np.repeat([12, 14, 16, 18], len(model.item_ids_))
     model.partial_fit((new, items, np.full(len(items), 4.0)))
-    assert model.updates_[-1]["rows"] == "anew" and len(model.seen_pairs()) > marked
+    assert model.updates_[-1]["rows"] == "anew" and len(model.seen_pairs()) == marked
+    assert len(model._rated.items) == learned + len(items)
     assert not shown(model) & (pairs_of(ratings) | set(zip(new.tolist(), items.tolist())))
 
 
@@ -133,6 +134,19 @@ def test_ratings_below_the_threshold_of_clicks_are_not_listed(kind, solver, held
     listed = model.recommend_for(given, n=20)[1].ravel().tolist()
     assert not {0, 1, 3} & set(listed) and 2 in listed
     assert {0, 1, 2, 3} <= set(model.recommend_for(given, n=20, exclude_seen=False)[1].ravel().tolist())
+
+
+@pytest.mark.parametrize("solver", ["ials", "ease", "sampled"])
+def test_users_who_rated_all_below_the_threshold_get_popular_items(solver):
+    """They have no click, and no list would show what they know."""
+    model = make(MatrixFactorization, solver=solver, positive_from=4, n_factors=None, n_epochs=None)
+    model.fit(with_low_ones())
+    popular = model.recommend([-1], 20, unknown="popular")[0][0].tolist()
+    for given in ({5: 1.0}, {5: 1.0, 6: 2.0}, ([8, 7, 8], [5, 3, 6], [1.0, 5.0, 1.0])):
+        users, items, _ = model.recommend_for(given, n=20)
+        assert users.tolist() == ([0] if isinstance(given, dict) else [7, 8])
+        rated = {5, 6} if not isinstance(given, dict) else set(given)
+        assert [item for item in items[-1] if item is not None] == [item for item in popular if item not in rated]
 
 
 def test_counts_below_the_threshold_of_clicks_are_not_listed():

@@ -57,6 +57,30 @@ def test_it_is_what_fit_makes_of_all_ratings(model):
     assert (entry["users"], entry["items"]) == tuple(new)
 
 
+@pytest.mark.parametrize("stopping", [0, 2])
+def test_nothing_is_held_out_again(stopping):
+    """The new ratings are all learned, though the first training had held some out."""
+    old, (part,) = cut(1.0)
+    model = make(MatrixFactorization, n_epochs=2, n_factors=4, validation_fraction=0.25, early_stopping=stopping).fit(
+        old
+    )
+    known = len(model._rated.items)
+    model.partial_fit(part)
+    assert model.updates_[-1]["rows"] == plan.RETRAINED and model.updates_[-1]["ratings"] == len(part)
+    assert len(model._rated.items) == known + len(part) and model.validation_fraction == 0.25
+
+
+def test_a_model_of_weights_is_not_retrained(tmp_path):
+    """It does not store them, and a training without them would forget them."""
+    old, (part,) = cut(1.0)
+    weights = np.where(old.values > np.median(old.values), 50, 0.02).astype(np.float32)
+    model = make(MatrixFactorization, n_epochs=2, n_factors=4).fit(old.with_columns(**old.columns(), weights=weights))
+    model.save(tmp_path / "m.gpukit")
+    before, model = model.predict(old).mean(), load_model(tmp_path / "m.gpukit").partial_fit(part)
+    assert model.updates_[-1]["rows"] == "move" and len(model._rated.items) == len(old) + len(part)
+    assert abs(model.predict(old).mean() - before) < 0.1 * old.values.std()
+
+
 def test_it_is_counted_from_the_last_time():
     """Growth by a twenty-fifth, in any number of parts."""
     model, (_, parts) = fitted(), cut(0.03, 0.015, 0.03, 0.05)
