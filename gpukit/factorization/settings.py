@@ -270,7 +270,8 @@ def check_effects(estimator, solver, kind, standard):
     reasons = {
         **{"n_factors": sizes, "n_epochs": sizes},
         "learning_rate": "" if has_rate else f"solver={solver!r}, which solves exactly",
-        **{"unobserved_weight": no_rows, "row_solver": no_rows},
+        "unobserved_weight": no_rows if is_named or solver == "ease" else "",
+        "row_solver": no_rows,
         "n_negatives": f"solver={solver!r}, which draws none" if is_named and solver in ("ials", "ease") else "",
         "beta": "" if has_beta else f"rates={kind!r} of {solver!r}. Use rates='paper'",
         **{"influence_rate": influences, "influence_regularization": influences},
