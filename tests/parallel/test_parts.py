@@ -124,8 +124,7 @@ def test_a_bad_value_ends_all_ranks(tmp_path, launcher):
 )
 def test_all_ranks_have_all_ratings_for_some_options(folder, tmp_path, name, options, reason):
     """Rank 0 reads files of a pattern and says so; all ranks map a .gkr."""
-    given = ("train-lshmf", folder / name, "--factors", 4, "--epochs", 2, "--regularization", 0.05, *options)
-    given = (*given, "--learning-rate", 0.2, "--device", "cpu")
+    given = ("train-lshmf", folder / name, "--factors", 4, "--epochs", 2, "--device", "cpu", *options)
     models = []
     for model, run, ranks in (("one", run_here, ()), ("two", command, ("--ranks", 2))):
         code, _, err = run(*given, "--no-neighbors", "--deterministic", *ranks, "--model", tmp_path / model)

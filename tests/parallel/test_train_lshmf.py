@@ -86,7 +86,7 @@ def test_refusals_are_reported_once(path):
 @pytest.mark.slow
 def test_options_are_refused_before_anything_is_read(tmp_path):
     """Those of neighbourhoods only where there are any."""
-    words = ("train-lshmf", tmp_path / "none.csv", "--ranks", 2, "--hash", "minhash", "--search", "exact")
+    words = ("train-lshmf", tmp_path / "none.csv", "--ranks", 2, "--hash", "minhash")
     code, _, err = command(*words)
     assert code == 2 and err.count("\n") == 1 and err.startswith("Error: --hash minhash ")
     code, _, err = command(*words, "--neighbors", 0)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.slow
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "typing"
 USERS = "right.py", "wrong.py"
 IMPORTS = """from typing import cast
 import numpy as np
