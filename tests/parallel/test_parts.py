@@ -208,7 +208,7 @@ def test_memory_of_the_rows_of_users(folder, tmp_path):
 
     A row has 160 bytes. With the rows of all users on every rank it took 2.9 times as much as both.
     """
-    size, rows, users = 4, 4_000_000, 80_000
+    size, rows, users = 4, 1_000_000, 20_000
     write_large(tmp_path, "parquet", rows, users)
     for total, share, n_own, _, training, _ in measure_ranks((tmp_path / "*.parquet", folder / "*.parquet", 32), size):
         assert total == rows and 0.9 < size * share / (12 * rows) < 1.1 and 0.9 < size * n_own / users < 1.1
