@@ -8,19 +8,18 @@ import subprocess
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from gpukit.factorization import MatrixFactorization
+from gpukit.ratings import synth_ratings
 from parallel.test_commands import GPUKIT, command, mpiexec, run_here, wait_for_ranks
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A model of 12,000 users without lists, more than one span for each of two ranks. A user has five ratings."""
-    path, rng = tmp_path_factory.mktemp("model") / "m.gpukit", np.random.default_rng(1)
-    items = (rng.integers(0, 60, (12_000, 1)) + [0, 7, 15, 24, 36]).ravel() % 60
-    table = np.arange(60_000) // 5, items, rng.integers(1, 6, 60_000).astype(np.float32)
+    """A model of 12,000 users without lists, more than one span for each of two ranks."""
+    path = tmp_path_factory.mktemp("model") / "m.gpukit"
+    table = synth_ratings("ml-10m", 0.03, 1)
     MatrixFactorization(4, n_epochs=1, device="cpu", learning_rate=0.1, regularization=0.05).fit(table).save(path)
     return path
 
