@@ -44,6 +44,7 @@ TARGETS = {
 }
 RECORDED = ("sm_80", "sm_90")  # in docs/kernels.csv; limits apply to them
 IN_TURN = ("sm_86", "sm_89")  # equal cost for every kernel so far: a case is built for one of them
+BETWEEN = (*IN_TURN, "sm_120")  # the oldest target and RECORDED are never left out
 ELSEWHERE = 1.5, 64  # on other targets: factor of the registers, bytes spilled beyond the limit
 KERNEL_OPTIONS = set(list(inspect.signature(dispatcher._Kernel).parameters)[2:]) - {"device"}  # not function, types
 
@@ -77,6 +78,20 @@ class Case:
         """Return the targets, with one of IN_TURN, which depends on the name."""
         left_out = IN_TURN[zlib.crc32(self.name.encode()) % 2]
         return [target for target in self.targets if target != left_out or not set(IN_TURN) <= set(self.targets)]
+
+    def built_first(self, only_recorded=False):
+        """Return the targets of the continuous build: all but one of BETWEEN, which depends on the name.
+
+        What fits one device's shared memory may exceed another's: a case with dynamic memory is built for all.
+        """
+        targets = self.built_for()
+        if self.dynamic:
+            return targets
+        if only_recorded:
+            return [target for target in targets if target in RECORDED] or targets
+        between = [target for target in targets if target in BETWEEN]
+        left_out = between[zlib.crc32(self.name.encode()) // 2 % 2] if len(between) == 2 else None
+        return [target for target in targets if target != left_out]
 
 
 @dataclass(frozen=True)
@@ -116,15 +131,15 @@ def named(kind, **fields):
     return types.NamedTuple([types.Array(dtype, ndim, "C") for dtype, ndim in fields.values()], kind)
 
 
-def measure(case, target):
-    """Return the Usage of a case built for a target."""
-    return measure_all(case)[target]
+def measure(case, target, targets=None):
+    """Return the Usage of a case built for a target, one of `targets` (default: all), which are built together."""
+    return measure_all(case, tuple(targets or case.built_for()))[target]
 
 
 @functools.cache
-def measure_all(case):
-    """Return {target: Usage} of a case built for its targets."""
-    targets, library = case.built_for(), _build(case.kernel, case.signature)
+def measure_all(case, targets):
+    """Return {target: Usage} of a case built for targets."""
+    library = _build(case.kernel, case.signature)
     with _device(), ThreadPoolExecutor(os.cpu_count()) as pool:
         code = pool.submit(library.get_lto_ptx, TARGETS[targets[0]].capability)
         logs = list(pool.map(functools.partial(_link, library), targets))

@@ -40,9 +40,10 @@ def test_find_by_hash(hash):
 
 @pytest.mark.slow
 def test_stripes_of_query_rows_do_not_show(monkeypatch):
-    monkeypatch.setattr(gpu, "STRIPE_BYTES", 1)  # one tile of rows at a time
+    monkeypatch.setattr(gpu, "STRIPE_BYTES", 1)  # three rows at a time, less than a tile
     monkeypatch.setattr(gpu, "ROWS", 1)
-    table = columns(ratings(4, kernels.TILE + 2, 0.4, [1, 2], seed=0))
+    monkeypatch.setitem(gpu.STRIPES, "hamming", (gpu.STRIPES["hamming"][0], lambda: 3))
+    table = columns(ratings(4, 8, 0.6, [1, 2], seed=0))
     settings = Settings(1, 1, 4, 2, search="hamming")
     found, expected = gpu.find(columns_on_device(table), settings), cpu.find(table, settings)
     np.testing.assert_array_equal(found.neighbors.copy_to_host(), expected.neighbors)

@@ -302,6 +302,23 @@ def wait_for_ranks(process, count, seconds=60):
     return ranks
 
 
+def wait_for_work(processes, seconds, patience=60):
+    """Wait until each process has computed for `seconds`: it has reached the same step on a slower or busier machine.
+
+    A command has read a small file after a second, or a little less, and computes.
+    """
+    start = time.monotonic()
+    while min(map(work_of, processes)) < seconds:
+        assert time.monotonic() - start < patience
+        time.sleep(0.02)
+
+
+def work_of(process):
+    """Return the processor time of a running process, in seconds."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("victim, after", [(0, 0.0), (1, 0.0), (1, 0.7), (0, 1.5)])
 def test_a_killed_rank_ends_the_command(root, tmp_path, victim, after):

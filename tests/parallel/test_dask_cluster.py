@@ -24,8 +24,9 @@ from gpukit.imputation import GraphImputer
 from gpukit.parallel import TeamError, dask_cluster
 from gpukit.ranking import RankSVM
 from gpukit.ratings import synth_ratings
-from parallel.test_commands import GPUKIT, command, ranking, run_here
+from parallel.test_commands import GPUKIT, command, ranking, run_here, wait_for_work
 from parallel.test_launch import JOIN, have_ended
+from parallel.test_train_lshmf import STEPS
 
 NUMBERS = "print(team.size, int(team.allreduce(np.array([team.rank]))[0]), flush=True); "
 PIDS = "open(os.environ['GPUKIT_JOB'] + '.' + str(os.getpid()), 'w').close(); "
@@ -384,10 +385,10 @@ def test_ctrl_c_cancels(pair, tmp_path):
     table = synth_ratings("ml-10m", 0.004, 1)
     columns = table.user_ids[table.users], table.item_ids[table.items], table.values
     np.savetxt(tmp_path / "r.csv", np.stack(columns, axis=1), "%g", delimiter=",")
-    words = "train-lshmf r.csv --factors 6 --no-neighbors --learning-rate 0.01 --epochs 1000000 --device cpu"
-    words = [*GPUKIT, *words.split(), "--checkpoint", "ck", "--dask", pair.scheduler_address]
+    words = "train-lshmf r.csv --factors 6 --no-neighbors --epochs 1000000 --device cpu"
+    words = [*GPUKIT, *words.split(), "--checkpoint", "ck", "--dask", pair.scheduler_address, *STEPS]
     workers = [worker.process.pid for worker in pair.workers.values()]
-    for seconds in (1, 4, 16, 64):  # from the line of the data to the first epoch, on a busy machine too
+    for seconds in (1.5, 3, 6, 12):  # until training has started
         process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c)
         since, ranks = time.monotonic(), []
         while len(ranks) < 2 or not rank_says(ranks, "held out for testing"):
@@ -395,7 +396,7 @@ def test_ctrl_c_cancels(pair, tmp_path):
             time.sleep(0.1)
             files = [file for worker in workers for file in Path(f"/proc/{worker}/task").glob("*/children")]
             ranks = [int(number) for file in files for number in file.read_text().split()]
-        time.sleep(seconds)
+        wait_for_work(ranks, seconds)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         assert process.returncode == 130 and err.count("Interrupted.") == 1 and "Traceback" not in err, err

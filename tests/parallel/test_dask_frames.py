@@ -18,6 +18,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.shared.training import names_of_columns
 from gpukit.parallel import TeamError, dask_cluster
+from parallel.test_commands import wait_for_work
 
 SETTINGS = {"n_factors": 6, "learning_rate": 0.2, "regularization": 0.05, "device": "cpu", "deterministic": True}
 
@@ -108,7 +109,7 @@ def test_a_killed_rank_ends_the_fit(client):
         time.sleep(0.1)
         files = [file for worker in workers for file in Path(f"/proc/{worker}/task").glob("*/children")]
         ranks = [int(number) for file in files for number in file.read_text().split()]
-    time.sleep(3)
+    wait_for_work(ranks, 1.5)
     os.kill(ranks[-1], signal.SIGKILL)
     thread.join(60)
     assert not thread.is_alive() and len(outcome) == 1 and "\n" not in outcome[0]

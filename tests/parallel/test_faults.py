@@ -14,10 +14,10 @@ import pytest
 from gpukit.factorization import MatrixFactorization
 from gpukit.graphs import synth_graph
 from gpukit.ratings import synth_ratings
-from parallel.test_commands import GPUKIT, children, mpiexec, wait_for_ranks
+from parallel.test_commands import GPUKIT, children, mpiexec, wait_for_ranks, wait_for_work
 
 STEPS = ("--weights", "slice", "--center", "none", "--no-rank-phase", "--tolerance", 0)
-TRAINING = ("--factors", 6, "--no-neighbors", "--learning-rate", 0.01)
+TRAINING = ("--factors", 6, "--no-neighbors", "--learning-rate", 0.01, "--regularization", 0.05)
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +91,8 @@ def test_a_rank_of_mpiexec_is_killed(inputs, tmp_path, name, victim):
     while len(offspring(process.pid)) < 2:
         assert time.monotonic() - since < 60 and process.poll() is None
         time.sleep(0.05)
-    time.sleep(6)
     ranks = offspring(process.pid)
+    wait_for_work(ranks, 3.0)
     since = time.monotonic()
     os.kill(ranks[victim], signal.SIGKILL)
     out, err = process.communicate(timeout=60)
@@ -127,11 +127,11 @@ def test_a_full_disk(inputs, tmp_path, output):
 @pytest.mark.slow
 def test_a_stop_request_on_a_full_disk(inputs, tmp_path):
     """The command reports the stop and why there is no checkpoint, in one line."""
-    words = ("train-lshmf", inputs["ratings"], *TRAINING, "--regularization", 0.05, "--ranks", 2)
+    words = ("train-lshmf", inputs["ratings"], *TRAINING, "--ranks", 2)
     words = (*words, "--epochs", 1_000_000, "--checkpoint", tmp_path / "ck")
-    for seconds in (8, 20, 60):  # until training has started
+    for seconds in (2.5, 5, 10, 20):  # until training has started
         process = start(words, preexec_fn=limit_file_size)
-        time.sleep(seconds)
+        wait_for_work(wait_for_ranks(process, 2), seconds)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         if "checkpoint could not be written" in err:

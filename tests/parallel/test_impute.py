@@ -12,7 +12,7 @@ import pytest
 
 from gpukit.graphs import synth_graph
 from gpukit.imputation import GraphImputer
-from parallel.test_commands import GPUKIT, command, mpiexec, wait_for_ranks
+from parallel.test_commands import GPUKIT, command, mpiexec, wait_for_ranks, wait_for_work
 
 OPTIONS = {"weights": "slice", "center": "none", "device": "cpu", "iterations": 8, "rank_phase": False}
 SETTINGS = ("--weights", "slice", "--center", "none", "--device", "cpu", "--quiet")
@@ -76,11 +76,11 @@ def have_ended(ranks):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("victim, after", [(0, 2.0), (1, 0.1), (1, 3.0)])
-def test_a_killed_rank_ends_the_command(path, tmp_path, victim, after):
+@pytest.mark.parametrize("victim, work", [(0, 1.4), (1, 0.1), (1, 1.4)])
+def test_a_killed_rank_ends_the_command(path, tmp_path, victim, work):
     """While ranks start and during the steps: one line, exit code 1, no file and no process left, within 30 s."""
     process, ranks = start_imputation(path, tmp_path)
-    time.sleep(after)
+    wait_for_work(ranks, work)
     start = time.monotonic()
     os.kill(ranks[victim], signal.SIGKILL)
     _, err = process.communicate(timeout=60)
@@ -94,7 +94,7 @@ def test_a_killed_rank_ends_the_command(path, tmp_path, victim, after):
 @pytest.mark.slow
 def test_ctrl_c_reaches_all(path, tmp_path):
     process, ranks = start_imputation(path, tmp_path)
-    time.sleep(2.5)
+    wait_for_work(ranks, 1.4)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "Interrupted." in err and err.count("\n") == 1, err

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from parallel.test_commands import mpiexec, wait_for_ranks
+from parallel.test_commands import mpiexec, wait_for_ranks, wait_for_work
 from parallel.test_faults import have_ended, inputs, long_command, offspring  # noqa: F401 (a fixture)
 from parallel.test_launch import JOIN, PRINT_PIDS, START, finish
 
@@ -50,7 +50,7 @@ def start(words, before=(), command=COMMAND, **settings):
 def test_a_stopped_rank_ends_the_command(inputs, tmp_path, name, victim):  # noqa: F811
     process = start((*long_command(name, inputs, tmp_path / "out.npz"), "--ranks", 2))
     ranks = wait_for_ranks(process, 2)
-    time.sleep(4)
+    wait_for_work(ranks, 2.5)
     since = time.monotonic()
     os.kill(ranks[victim], signal.SIGSTOP)
     out, err = process.communicate(timeout=60)

@@ -1,11 +1,12 @@
 """Features that do not fit in GPU memory: the blocks that travel, and the results, against those of the CPU."""
 
+import itertools
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse
-from support import SIMULATED, thinned
+from support import SIMULATED
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.* encountered")]
 
@@ -62,10 +63,16 @@ def assert_same_products(session, twin, points, exact):
 
 
 BLOCKS = [(400, 1), (1, 0), (400, 99), (1 << 20, 0)]  # bytes of a block: of some queries, each, all; blocks kept
-CASES = thinned(["float32", "float64", "sparse"], BLOCKS, share=6)
+KINDS = ("float32", "float64", "sparse")
+STREAMED = [("float32", BLOCKS[2]), ("float64", BLOCKS[1]), ("float64", BLOCKS[3])]
+STREAMED += [("sparse", each) for each in BLOCKS[:3]]
+TIERS = {("float32", BLOCKS[0]): (), **dict.fromkeys(STREAMED, pytest.mark.slow)}
 
 
-@pytest.mark.parametrize("kind, blocks", CASES)
+@pytest.mark.parametrize(
+    "kind, blocks",
+    [pytest.param(*each, marks=TIERS.get(each, pytest.mark.nightly)) for each in itertools.product(KINDS, BLOCKS)],
+)
 def test_products_of_blocks(kind, blocks, monkeypatch):
     """A query is larger than a block, one is empty; without cupy an evaluation takes two passes."""
     (most, kept), (problem, w) = blocks, problem_of(kind)
@@ -140,8 +147,7 @@ def test_what_travels_follows_the_memory(kind, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.simulator
 @pytest.mark.filterwarnings("ignore:RankSVM stopped")
-@pytest.mark.parametrize("kind", ["float32", "sparse"])
-@pytest.mark.parametrize("precondition", [False, True])
+@pytest.mark.parametrize("kind, precondition", [("float32", True), ("sparse", False)])
 def test_a_fit(kind, precondition, monkeypatch):
     """The coefficients are those of the CPU, although all blocks travel."""
     problem, _ = problem_of(kind)

@@ -16,16 +16,13 @@ def rmse():
     from gpukit.ratings import read_ratings
 
     train, test = read_ratings(data("ml-1m/ratings.dat")).split(0.1, 0)
-    models = {
-        "plain": MatrixFactorization(device="cpu"),
-        "neighbours": LSHMF(device="cpu"),
-        "random": LSHMF(device="cpu", search="random"),
-    }
+    models = {"plain": MatrixFactorization(device="cpu"), "neighbours": LSHMF(device="cpu")}
     return {name: -model.fit(train).score(test) for name, model in models.items()}
 
 
 @pytest.mark.slow
 def test_accuracy(rmse):
+    """Random neighbours have .8448."""
     assert 0.80 < rmse["plain"] <= 0.8450
     assert 0.80 < rmse["neighbours"] <= 0.8360
-    assert rmse["neighbours"] < rmse["random"] and rmse["neighbours"] < rmse["plain"]
+    assert rmse["neighbours"] < rmse["plain"]

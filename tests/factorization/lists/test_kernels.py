@@ -17,8 +17,7 @@ from gpukit.model_selection.trial import Trial
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("judges", [2, RULES.least_users])
-@pytest.mark.parametrize("resident", [False, True])
+@pytest.mark.parametrize("resident, judges", [(True, 2), (False, RULES.least_users)])
 def test_as_on_the_cpu(resident, judges, monkeypatch):
     """With chosen settings, and with the defaults if too few users have clicks."""
     small_launches(monkeypatch)

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.slow
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "typing"
+USERS = "right.py", "wrong.py"
 IMPORTS = """from typing import cast
 import numpy as np
 import pandas as pd
@@ -51,19 +52,6 @@ def lines_of_pyright(folder, root):
     return {(Path(one["file"]).name, one["range"]["start"]["line"] + 1) for one in errors}
 
 
-CHECKERS = pytest.mark.parametrize("lines_of", [lines_of_mypy, lines_of_pyright])
-
-
-@CHECKERS
-def test_scripts(lines_of, root, tmp_path):
-    marked = set()
-    for name in ("right.py", "wrong.py"):
-        text = (HERE / name).read_text(encoding="utf-8")
-        (tmp_path / name).write_text(text, encoding="utf-8")
-        marked |= {(name, at) for at, line in enumerate(text.splitlines(), 1) if line.endswith("# error")}
-    assert len(marked) > 30 and lines_of(tmp_path, root) == marked
-
-
 def blocks_of(text):
     """Yield the code of a page: indented and fenced blocks, without commands of the shell."""
     for fenced, indented in re.findall(r"^```py(?:thon)?\n(.*?)^```|((?:^    [^\n]*\n|^\n)+)", text, re.M | re.S):
@@ -98,14 +86,26 @@ def script_of(code, model):
     return IMPORTS + "".join(f"{name} = cast({types[name]}, None)\n" for name in sorted(missing)) + code + "\n"
 
 
-@CHECKERS
-def test_snippets_of_the_documentation(lines_of, root, tmp_path):
-    """Every Python snippet of README.md and docs/ passes, as a script of its own."""
+@pytest.fixture(scope="module")
+def folder(root, tmp_path_factory):
+    """The users' scripts and every Python snippet of README.md and docs/ as a script of its own: checked together."""
+    folder = tmp_path_factory.mktemp("scripts")
+    for name in USERS:
+        (folder / name).write_text((HERE / name).read_text(encoding="utf-8"), encoding="utf-8")
     pages = set()
     for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
         model = "GraphImputer" if page.stem.startswith("imputation") else "LSHMF"
         for at, code in enumerate(filter(is_python, blocks_of(page.read_text(encoding="utf-8")))):
-            (tmp_path / f"{page.stem}_{at}.py").write_text(script_of(code, model), encoding="utf-8")
+            (folder / f"{page.stem}_{at}.py").write_text(script_of(code, model), encoding="utf-8")
             pages.add(page.stem)
     assert {"README", "factorization", "imputation", "neighbors", "ranking", "ranks"} <= pages
-    assert lines_of(tmp_path, root) == set()
+    return folder
+
+
+@pytest.mark.parametrize("lines_of", [lines_of_mypy, lines_of_pyright])
+def test_errors_are_those_of_the_wrong_script(lines_of, folder, root):
+    marked = set()
+    for name in USERS:
+        lines = enumerate((HERE / name).read_text(encoding="utf-8").splitlines(), 1)
+        marked |= {(name, at) for at, line in lines if line.endswith("# error")}
+    assert len(marked) > 30 and lines_of(folder, root) == marked
