@@ -53,6 +53,15 @@ def test_an_archive(tmp_path, graph):
     same(found, as_graph_tensor(RING, HOLES, None, list("abcde"), T))
 
 
+def test_numbers_of_an_adjacency_without_labels_name_its_vertices(tmp_path):
+    np.save(tmp_path / "graph.npy", np.diag(np.arange(1.0, N), 1) + np.diag(np.arange(1.0, N), -1))
+    table = text(tmp_path, "mixed.csv", ["time,3,0,4,1,2", "1,30,0,40,10,20", "2,31,1,41,11,21"])
+    found = read_graph(edges=tmp_path / "graph.npy", tensor=table)
+    vertices, adjacency = found.vertices.tolist(), found.adjacency.toarray()
+    assert found.tensor[:, 0, 0].tolist() == [10.0 * vertex for vertex in vertices]
+    assert adjacency[vertices.index(3), vertices.index(4)] == 4.0 and adjacency[vertices.index(3), vertices.index(0)] == 0
+
+
 def test_an_archive_with_a_mask_and_slices(tmp_path):
     mask = np.arange(N) != 2
     found = read_graph(archive(tmp_path, adjacency=RING, tensor=T.reshape(N, 6), mask=mask), slice_shape=(3, 2))
