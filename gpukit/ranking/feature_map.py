@@ -144,8 +144,9 @@ def fit_steps(values, queries):
 def choose_cuts(values):
     """Return at most eight cuts (k,) float64, ascending, that divide values (l,) into bins of similar size.
 
-    A cut is halfway between two values, so that a value keeps its side if it is rounded, as in float32. A value that fills a bin has one of its own, so the other bins divide the rest evenly. Otherwise the quantiles of a
-    feature that is mostly 0 would all be 0. Few values have a bin each.
+    A cut is halfway between two values, so that a value keeps its side if it is rounded, as in float32. A value that
+    fills a bin has one of its own, so the other bins divide the rest evenly. Otherwise the quantiles of a feature that
+    is mostly 0 would all be 0. Few values have a bin each.
     """
     steps = 8  # thresholds of a feature
     levels, counts = np.unique(values, return_counts=True)
