@@ -6,6 +6,7 @@ one word. A document without one is named by its number in the file, from 1.
 
 import re
 import warnings
+from collections import Counter
 
 import numpy as np
 
@@ -17,10 +18,18 @@ LINE = "a line `query 0 document label` for each pair"
 
 
 def document_names(documents):
-    """Return the names [str] of Documents."""
+    """Return the names [str] of Documents; DataError for one that is twice in a query."""
     comments = [""] * len(documents.y) if documents.comments is None else documents.comments.tolist()
     match = (re.search(r"docid\s*=\s*(\S+)", text) or re.fullmatch(r"\s*(\S+)\s*", text) for text in comments)
-    return [str(number) if name is None else name[1] for number, name in enumerate(match, 1)]
+    names = [str(number) if name is None else name[1] for number, name in enumerate(match, 1)]
+    for query, first, last in zip(documents.qids.tolist(), documents.offsets.tolist(), documents.offsets[1:].tolist()):
+        if len(set(names[first:last])) < last - first:
+            name = Counter(names[first:last]).most_common(1)[0][0]
+            raise DataError(
+                f"Several documents of query {quote(str(query))} are named {quote(name)} by their comments, and TREC's "
+                "files name each document once. Give each a docid of its own, or none a comment."
+            )
+    return names
 
 
 def run_lines(documents, scores, ranks, spell=repr):

@@ -75,6 +75,11 @@ def is_default_index(index):
     return index.dtype.kind in "iu" and type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
+def are_numbers(ids):
+    """Return True for labels (N,) that are 0 to N-1 in any order: the numbers of vertices without labels."""
+    return ids.dtype.kind in "iu" and bool((np.sort(ids) == np.arange(len(ids))).all())
+
+
 def _ids(names):
     whole = all(isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in names)
     return np.array(names, dtype=np.int64) if whole else np.array(list(map(str, names)))

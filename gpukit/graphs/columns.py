@@ -33,6 +33,8 @@ NAMES = {
     "time": {
         *("time", "timestamp", "datetime", "date", "when", "ts", "moment", "datehour", "utc", "timeutc", "utctime"),
         *("dateutc", "utcdate", "localtime", "valid", "messdatum", "yyyymmdd", "zeit", "datum", "hour", "year"),
+        *("seconds", "secs", "sec", "times", "timesec", "timems", "timestampms", "elapsed", "elapsedtime"),
+        *("elapsedseconds", "epoch", "epochtime", "unix", "unixtime", "unixtimestamp", "validtime", "obstime"),
     },
     "sensor": {
         *("sensor", "station", "node", "vertex", "detector", "location", "site", "device", "unit", "meter", "series"),

@@ -13,6 +13,7 @@ from gpukit.errors import DataError
 from gpukit.graphs.adjacency import ROUNDING, first_occurrences
 from gpukit.graphs.adopt import numbers
 from gpukit.graphs.columns import is_called
+from gpukit.graphs.table import named_pairs
 from gpukit.graphs.table import pairs_of as pairs_in
 from gpukit.graphs.table import square_of as square_in
 from gpukit.graphs.tensor import Graph
@@ -314,6 +315,8 @@ def pairs_of(distances, ids):
             distances = pandas.DataFrame(array, names, names)
         else:
             distances = pandas.DataFrame(distances)  # each column with its own type
+    columns = named_pairs([*map(str, distances.columns)], "distance")
+    distances = distances.iloc[:, list(columns)] if len(columns) == 3 else distances
     labelled = type(distances.columns).__name__ != "RangeIndex" and set(distances.index) == set(distances.columns)
     if distances.shape[1] != 3 or labelled:
         *ends, lengths = edges_of_square(distances, ids)
@@ -394,7 +397,7 @@ def read_distances(path):
     import pandas
 
     table = open_table(path)
-    if len(table.first) == 3:
+    if len(table.first) == 3 or len(named_pairs(table.first, "distance")) == 3:
         ends, lengths, ids = pairs_in(table, "pair", "distance")
         return pandas.DataFrame({0: ids[ends[:, 0]], 1: ids[ends[:, 1]], 2: lengths})
     array, ids = square_in(table)

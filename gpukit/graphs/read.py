@@ -13,7 +13,7 @@ import numpy as np
 from gpukit.arrayfile import refuse_surrogates
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import graph_builders
-from gpukit.graphs.adjacency import as_adjacency, list_names
+from gpukit.graphs.adjacency import are_numbers, as_adjacency, list_names
 from gpukit.graphs.adopt import (
     as_graph_tensor,
     check_slice,
@@ -241,6 +241,8 @@ def _join_edges(edges, values_file, options):
     with sources.open_source(values_file, "the values of the graph's vertices") as source:
         values, path = _read_values(source, graph, ids, options), source.name
     count, names = len(np.atleast_1d(values.values)), values.ids  # a file may hold a single number
+    if ids is None and names is not None and are_numbers(np.asarray(names)):
+        ids = np.arange(count)
     if ids is None or (len(ids) == count and names is None):
         return options.graph_tensor(graph, values, names if ids is None else ids)
     rows = _match_rows(ids, names, count, path)

@@ -22,7 +22,16 @@ from gpukit.graphs.column_types import (
     type_of_words,
     types_of_frame,
 )
-from gpukit.graphs.columns import columns_of, labels_of, refuse_words, role_of, sensors_of, warn_of_kept, words_of
+from gpukit.graphs.columns import (
+    COUNTS,
+    columns_of,
+    labels_of,
+    refuse_words,
+    role_of,
+    sensors_of,
+    warn_of_kept,
+    words_of,
+)
 from gpukit.io.arrays import normalize_name
 from gpukit.io.sheet import MISSING, FrameTable, Table, open_table
 from gpukit.io.words import as_ids, is_integer, is_number, quote, refuse_repeated, text_array
@@ -297,13 +306,14 @@ def read_graph_text(path):
     """Return (adjacency, ids or None) of a text or Parquet file.
 
     Text may be compressed (.gz, .bz2, .xz, .zip). Two or three columns (separated by space, tab or comma) are an edge
-    list: two vertices and a weight (default 1). Ids are whole numbers (then ascending) or text (in order of
-    appearance). Four columns or more are an adjacency with the same number of rows; its header, if any, holds the ids.
-    Lines that begin with # or % are comments; a first line of words is a header. Raises DataError with the line for
-    other content, and as as_adjacency does.
+    list: two vertices and a weight (default 1), in this order or as the header names them. Ids are whole numbers (then
+    ascending) or text (in order of appearance). Four columns or more are an adjacency with the same number of rows; its
+    header, if any, holds the ids, and a first column of ids the order of the rows. Lines that begin with # or % are
+    comments; a first line of words is a header. Raises DataError with the line for other content, and as as_adjacency
+    does.
     """
     table = open_table(path)
-    if len(table.first) not in (2, 3):
+    if len(table.first) not in (2, 3) and not named_pairs(table.first, "weight"):
         array, ids = square_of(table)
         return as_adjacency(array, names=ids), ids
     edges, weights, ids = pairs_of(table, "edge", "weight")
@@ -318,35 +328,53 @@ def is_number_or_empty(word):
     return not word or is_number(word, finite=False)
 
 
+def named_pairs(names, number):
+    """Return the positions of a list's two vertices and of their number, if any, by the names [str] of its columns.
+
+    () if the names are not those of two vertices, or in a table of more columns not that of the number. number: its
+    name, a key of NUMBERS.
+    """
+    words = [normalize_name(name) for name in names]
+    ends = [index for index, word in enumerate(words) if word in ENDS]
+    rest = [index for index, word in enumerate(words) if index not in ends and word not in COUNTS]
+    called = [index for index in rest if words[index] in NUMBERS[number]][:1]
+    if len(ends) != 2 or (len(words) > 3 and not called):
+        return ()
+    return (*ends, *(called or rest))
+
+
 def pairs_of(table, what, number):
     """Return ((E, 2) indices in ids, (E,) numbers or None, ids) of a sheet.Table.
 
-    The table has two or three columns. what, number: names of a line and of its number in messages.
+    The table has two or three columns, or more with names. what, number: names of a line and of its number in messages.
     """
-    header = _list_header(table)
-    _refuse_other_number(table, header, number)
-    frame = table.frame(header, ids=(0, 1))
-    if frame.shape[1] not in (2, 3) or not table.first[0]:
+    columns = list(named_pairs(table.first, number))
+    header = len(table.first) > 3 or _list_header(table)
+    frame = table.frame(header, ids=columns[:2] or (0, 1))
+    columns = columns or [*range(frame.shape[1])]
+    if len(columns) not in (2, 3) or not table.first[columns[0]]:
         raise DataError(f"{table.path}: each {what} is two vertices, or two and a {number}; quote names with blanks.")
-    numbers = table.numbers(frame[[2]]).ravel() if frame.shape[1] == 3 else None
-    hole = (frame[[0, 1]].isna() | (frame[[0, 1]] == "")).to_numpy().any(axis=1)
+    _refuse_other_number(table, header, columns, number)
+    ends, rest = frame[columns[:2]], frame[columns[2:]]
+    numbers = None if rest.empty else table.numbers(rest).ravel()
+    hole = (ends.isna() | (ends == "")).to_numpy().any(axis=1)
     hole = hole if numbers is None else hole | np.isnan(numbers)
     if hole.any():
         row = int(np.argmax(hole))
         needs = f"two vertices{'' if numbers is None else f' and a {number}'}"
         raise DataError(f"{table.path}, {table.place(row)}: {what} {row + 1:,} is incomplete; each needs {needs}.")
-    places, ids = _number_vertices(table, frame)
+    places, ids = _number_vertices(table, ends)
     return places, numbers, ids
 
 
-def _refuse_other_number(table, header, number):
+def _refuse_other_number(table, header, columns, number):
     """Raise DataError if a list's header names distances where weights are wanted, or weights for distances."""
-    name = normalize_name(table.first[2]) if header and len(table.first) == 3 else ""
-    kind = next((kind for kind, names in NUMBERS.items() if name in names), number)
+    name = table.first[columns[2]] if header and len(columns) == len(table.first) == 3 else ""
+    kind = next((kind for kind, names in NUMBERS.items() if normalize_name(name) in names), number)
     if kind != number:
         options = {"weight": "--edges (edges=)", "distance": "--distances (distances=)"}
         raise DataError(
-            f"{table.path}: the column {table.first[2]!r} seems to hold {kind}s, not {number}s as {options[number]} "
+            f"{table.path}: the column {name!r} seems to hold {kind}s, not {number}s as {options[number]} "
             f"takes: the larger a weight is, the more alike its vertices are. Use {options[kind]}, or name the column "
             f"{number}."
         )
@@ -364,22 +392,38 @@ def _list_header(table):
     return all(map(is_number_or_empty, second)) or {word.lower() for word in first} <= ENDS
 
 
-def _number_vertices(table, frame):
-    """Return ((E, 2) indices in ids, ids) of a frame's first two columns.
+def _number_vertices(table, ends):
+    """Return ((E, 2) indices in ids, ids) of a frame of two columns.
 
     Integer ids ascend; text is in order of appearance.
     """
     import pandas
 
-    ends = frame[[0, 1]]
     if not all(kind.kind == "i" for kind in ends.dtypes):
-        names = [table.words(ends[column]) for column in (0, 1)]
+        names = [table.words(ends[column]) for column in ends]
         places, ids = pandas.factorize(np.array(names, dtype=object).T.ravel())
         if not all(map(is_integer, ids)):
             return places.reshape(-1, 2), text_array(ids.tolist(), "vertex")
         ends = ids.astype(np.int64)[places].reshape(-1, 2)
     ids, places = np.unique(np.asarray(ends), return_inverse=True)
     return places.reshape(-1, 2), ids
+
+
+def _in_order(table, frame, ids):
+    """Return the rows of a square table in the order of ids [str]; those numbered 0 to N-1 stay.
+
+    Raises DataError for other ids in the first column.
+    """
+    rows = [word.strip() for word in table.words(frame[0])]
+    names = [str(name).strip() for name in ids]
+    if rows in (names, [*map(str, range(len(names)))]):
+        return frame
+    refuse_repeated(rows, f"{table.path} names a row")
+    places = {name: place for place, name in enumerate(rows)}
+    known = set(names)
+    if (odd := next((name for name in rows if name not in known), None)) is not None:
+        raise DataError(f"{table.path}: a row is of {quote(odd)}, and no column is. Give both sides the same labels.")
+    return frame.iloc[[places[name] for name in names]].reset_index(drop=True)
 
 
 def square_of(table):
@@ -396,7 +440,7 @@ def square_of(table):
     ids = table.first if has_header else None
     if len(frame) == frame.shape[1] - 1:  # a first column of ids
         ids = table.first[1:] if has_header else table.words(frame[0])  # the header has their exact spelling
-        frame = frame.drop(columns=0)
+        frame = _in_order(table, frame, ids).drop(columns=0)
     rows, columns = frame.shape
     if rows != columns or columns < 2:
         raise DataError(f"{table.path} has {rows:,} rows of {columns:,} columns: {SIZES}.")

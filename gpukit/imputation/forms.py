@@ -10,7 +10,7 @@ from gpukit.base.arrays import align_rows as matched
 from gpukit.base.arrays import as_array, axes, ensure_host
 from gpukit.errors import DataError
 from gpukit.graphs import time_parsing
-from gpukit.graphs.adjacency import check_same, first_repeated, is_default_index, numbers_of_frame
+from gpukit.graphs.adjacency import are_numbers, check_same, first_repeated, is_default_index, numbers_of_frame
 from gpukit.graphs.adopt import is_list, to_real
 from gpukit.graphs.column_types import refill_frame, types_of, types_of_frame
 from gpukit.graphs.columns import REPEATED, has_names, is_called, role_of, times_in
@@ -227,7 +227,8 @@ def says_nothing(cell):
 def order_of(side, vertices, axis):
     """Return ((N,) positions of the vertices on a side, their ids).
 
-    Raises DataError for labels that are not the graph's.
+    Labels 0 to N-1, in any order, are the numbers of the vertices of a graph without labels. Raises DataError for
+    labels that are not the graph's.
     """
     names = list(map(str, side))
     if isinstance(vertices, np.ndarray):
@@ -238,7 +239,7 @@ def order_of(side, vertices, axis):
     ids = as_ids(names)
     if len(set(names)) < len(names):
         raise DataError(f"the tensor's {axis} have the label {first_repeated(names)!r} twice; labels must differ.")
-    order = np.argsort(ids, kind="stable") if vertices is None else np.arange(len(ids))
+    order = np.argsort(ids, kind="stable") if vertices is None or are_numbers(ids) else np.arange(len(ids))
     return order, ids[order]
 
 

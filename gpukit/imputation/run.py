@@ -160,7 +160,8 @@ def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
 
 def attributes_without_plan(data, trials):
     """Return a plan's attributes for the paper's algorithm alone; the deviation is that of its trials."""
-    known = data.tensor[data.mask]
+    known = data.tensor[data.mask].astype(np.float64)
+    known -= known.mean() if np.ptp(known) else 0.0  # a level far above the spread is no size of errors
     error = max(NORMAL * trials[0].error, least_of(known, known.size)) if trials else np.nan
     return {"deviation_": place_values(data, error), "plan_": None, **planned.attributes_of(None)}
 

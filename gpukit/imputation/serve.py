@@ -155,7 +155,7 @@ def follows(held, data, times):
     """Return True if new columns follow some stored ones, by both's times."""
     if held is None or not held.is_wide or held.at is None or times is None:
         return False
-    return data.tensor.shape[1] == 1 and times[0] > held.at[0] and times[-1] > held.at[-1]
+    return data.tensor.shape[1] == 1 and times[0] > held.at[0] and times[-1] >= held.at[-1]
 
 
 def join_held(held, data, at, window=None):

@@ -142,10 +142,11 @@ def fit_steps(values, queries):
 
 
 def choose_cuts(values):
-    """Return at most eight values, ascending, that divide values (l,) into bins of similar numbers of documents.
+    """Return at most eight cuts (k,) float64, ascending, that divide values (l,) into bins of similar size.
 
-    A value that fills a bin has one of its own, so the other bins divide the rest evenly. Otherwise the quantiles of a
-    feature that is mostly 0 would all be 0. Few values have a bin each.
+    A cut is halfway between two values, so that a value keeps its side if it is rounded, as in float32. A value that
+    fills a bin has one of its own, so the other bins divide the rest evenly. Otherwise the quantiles of a feature that
+    is mostly 0 would all be 0. Few values have a bin each.
     """
     steps = 8  # thresholds of a feature
     levels, counts = np.unique(values, return_counts=True)
@@ -159,9 +160,15 @@ def choose_cuts(values):
         if last >= len(levels) or len(values) - ends[last] < LEAST:
             break
         if ends[last] - used >= LEAST:
-            cuts.append(levels[last])
+            cuts.append(midpoint(*levels[last : last + 2].tolist()))
         first, used = last + 1, ends[last]
-    return np.array(cuts, values.dtype)
+    return np.array(cuts, np.float64)
+
+
+def midpoint(low, high):
+    """Return a number halfway between low and high, low if there is none below high."""
+    middle = low / 2 + high / 2
+    return middle if low <= middle < high else low
 
 
 def fit_fourier(X, offsets, scaling=UNSCALED):

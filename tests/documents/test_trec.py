@@ -18,6 +18,13 @@ def test_names_of_documents():
     assert trec.document_names(make(None)) == ["1", "2", "3", "4", "5"]
 
 
+def test_a_name_that_is_twice_in_a_query_is_refused():
+    """The run would have a document at several ranks, and qrels would give both documents one label."""
+    assert trec.document_names(make(["x", "y", "x", "y", "z"])) == ["x", "y", "x", "y", "z"]
+    with pytest.raises(DataError, match="Several documents of query 'b' are named 'new' by their comments"):
+        list(trec.run_lines(make(["x", "y", "new", "z", "new"]), np.zeros(5), np.arange(5)))
+
+
 def test_a_run_has_the_documents_of_each_query_by_rank():
     lines = list(trec.run_lines(make(None), np.array([0.5, 2.0, 1.0, 3.0, -1.0]), np.array([2, 1, 2, 1, 3])))
     assert lines == [

@@ -305,3 +305,18 @@ def test_pairs_keep_the_spelling_of_their_ids():
 def test_what_are_no_series(made):
     with pytest.raises(DataError, match="series"):
         graph_from_series(made)
+
+
+@pytest.mark.parametrize(
+    "columns", [["distance", "from", "to"], ["to", "distance", "from"], ["id", "to", "from", "distance"]]
+)
+def test_columns_of_distances_in_another_order(tmp_path, columns):
+    pairs = pandas.DataFrame({"id": [7, 8, 9], "from": [1, 2, 3], "to": [2, 3, 4], "distance": [1.0, 2.0, 3.0]})
+    expected = weights(graph_from_distances(pairs[["from", "to", "distance"]]))
+    assert weights(graph_from_distances(pairs[columns])) == expected
+    pairs[columns].to_csv(tmp_path / "d.csv", index=False)
+    assert weights(graph_from_distances(graph_builders.read_distances(tmp_path / "d.csv"))) == expected
+    square = pandas.DataFrame([[0.0, 1, 3], [1, 0, 2], [3, 2, 0]], list("abc"), list("abc"))
+    square[list("bca")].to_csv(tmp_path / "s.csv")
+    found = graph_from_distances(graph_builders.read_distances(tmp_path / "s.csv"))
+    assert weights(found) == pytest.approx(weights(graph_from_distances(square)))

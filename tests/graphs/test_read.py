@@ -53,6 +53,17 @@ def test_an_archive(tmp_path, graph):
     same(found, as_graph_tensor(RING, HOLES, None, list("abcde"), T))
 
 
+def test_numbers_of_an_adjacency_without_labels_name_its_vertices(tmp_path):
+    np.save(tmp_path / "graph.npy", np.diag(np.arange(1.0, N), 1) + np.diag(np.arange(1.0, N), -1))
+    table = text(tmp_path, "mixed.csv", ["time,3,0,4,1,2", "1,30,0,40,10,20", "2,31,1,41,11,21"])
+    found = read_graph(edges=tmp_path / "graph.npy", tensor=table)
+    vertices, adjacency = found.vertices.tolist(), found.adjacency.toarray()
+    assert found.tensor[:, 0, 0].tolist() == [10.0 * vertex for vertex in vertices]
+    assert (
+        adjacency[vertices.index(3), vertices.index(4)] == 4.0 and adjacency[vertices.index(3), vertices.index(0)] == 0
+    )
+
+
 def test_an_archive_with_a_mask_and_slices(tmp_path):
     mask = np.arange(N) != 2
     found = read_graph(archive(tmp_path, adjacency=RING, tensor=T.reshape(N, 6), mask=mask), slice_shape=(3, 2))
@@ -343,3 +354,34 @@ def test_lists_in_parquet_are_no_vertices(tmp_path):
     pandas.DataFrame({"from": [[1], [2]], "to": [2, 3]}).to_parquet(tmp_path / "e.parquet")
     with pytest.raises(DataError, match="the column 'from' holds list<.*>, not numbers or text"):
         read_edges(tmp_path / "e.parquet")
+
+
+NAMED_LISTS = {  # of the edges 1-2 of weight 3, 2-3 of weight 2 and 3-4 of weight 5
+    "in order": "source,target,weight\n1,2,3\n2,3,2\n3,4,5\n",
+    "the weight first": "weight,source,target\n3,1,2\n2,2,3\n5,3,4\n",
+    "the weight between": "from;weight;to\n1;3;2\n2;2;3\n3;5;4\n",
+    "the index of pandas": ",source,target,weight\n0,1,2,3\n1,2,3,2\n2,3,4,5\n",
+    "other columns": "name,dst,src,weight,distance\nx,2,1,3,9\ny,3,2,2,8\nz,4,3,5,7\n",
+    "a square": ",3,1,4,2\n1,0,0,0,3\n2,2,3,0,0\n3,0,0,5,2\n4,5,0,0,0\n",
+}
+
+
+@pytest.mark.parametrize("name", NAMED_LISTS)
+def test_columns_of_a_graph_in_another_order(tmp_path, name):
+    """They went by position, so an edge list named weight,source,target joined weights to sources."""
+    adjacency, ids = read_edges(text(tmp_path, "edges.csv", NAMED_LISTS[name].splitlines()))
+    order = np.argsort(ids)
+    assert ids[order].tolist() == [1, 2, 3, 4]
+    assert np.diag(adjacency.toarray()[np.ix_(order, order)], 1).tolist() == [3.0, 2.0, 5.0] and adjacency.nnz == 6
+
+
+def test_a_number_of_edges_is_no_weight(tmp_path):
+    adjacency, ids = read_edges(text(tmp_path, "edges.csv", ["id,source,target", "5,1,2", "6,2,3"]))
+    assert ids.tolist() == [1, 2, 3] and adjacency.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+
+
+def test_rows_and_columns_of_a_square_have_the_same_labels(tmp_path):
+    numbered = text(tmp_path, "n.csv", [",a,b,c", "0,0,1,0", "1,1,0,2", "2,0,2,0"])
+    assert read_edges(numbered)[0].toarray()[1].tolist() == [1, 0, 2]
+    with pytest.raises(DataError, match="d.csv: a row is of 'd', and no column is"):
+        read_edges(text(tmp_path, "d.csv", [",a,b,c", "a,0,1,0", "b,1,0,2", "d,0,2,0"]))

@@ -88,3 +88,11 @@ def test_fractions_of_a_second_in_an_archive(save, tmp_path):
     assert found.times.tolist() == [0.25, 0.5, 7, 8.125]
     write_graph(tmp_path / "again.npz", found)
     assert read_graph(tmp_path / "again.npz").times.tolist() == [0.25, 0.5, 7, 8.125]
+
+
+@pytest.mark.parametrize("name", ["seconds", "Time (s)", "time_s", "unix_time", "epoch", "elapsed", "timestamp_ms"])
+def test_a_column_of_seconds_is_no_sensor(tmp_path, name):
+    """Numbers under such a name became a sensor, in other units than the others."""
+    (tmp_path / "t.csv").write_text(f"{name},a,b\n0,1,2\n3600,,3\n7200,3,\n10800,4,5\n")
+    found = read_graph(tmp_path / "t.csv")
+    assert found.vertices.tolist() == ["a", "b"] and found.times.tolist() == [0, 3600, 7200, 10800]

@@ -165,6 +165,16 @@ def test_a_graph_without_labels_goes_by_place(frame, expected):
     assert got.shape == (T, N)
 
 
+def test_numbers_in_another_order_are_those_of_the_vertices(frame):
+    """Labels 0 to N-1 went by position, as other labels do for a graph without labels."""
+    numbered = frame.set_axis(range(N), axis=1)
+    mixed = numbered[np.random.default_rng(0).permutation(N)]
+    model = imputer().fit(adjacency(), mixed)
+    pandas.testing.assert_frame_equal(model.completed_[range(N)], imputer().fit_transform(adjacency(), numbered))
+    pandas.testing.assert_frame_equal(model.transform(mixed), model.completed_)
+    assert model.vertices_.tolist() == list(range(N))
+
+
 @pytest.mark.parametrize(
     "change, error",
     [

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
+from gpukit.errors import DataError
 from gpukit.imputation.auto.judging import finite_estimate
 from gpukit.imputation.auto.plan import BY_NAME
 from imputation.auto.test_auto import asked
@@ -44,3 +45,21 @@ def test_of_few_whole_vertices_the_report_names_what_fills_in(metric, name):
     assert model.method_ == name
     wanted = {"absolute": 2.0, "squared": 11.0}[metric] + np.arange(20.0)
     np.testing.assert_allclose(model.completed_[3], wanted)
+
+
+@pytest.mark.parametrize("name", ["interpolation", "kriging", "trend", "vertex-mean"])
+def test_of_few_values_the_report_names_a_mean_in_place_of_a_method_that_does_not_suit(name):
+    used = name if name == "vertex-mean" else "two-way-mean"
+    with pytest.warns(UserWarning, match=f"{used} fills in") as warned:
+        model = GraphImputer(method=name, device="cpu").fit(np.array([[2.0, np.nan], [1.0, 3.0]]))
+    assert model.method_ == used and len(warned) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("trend", "values missing beyond an end"), ("seasonal", "two periods"), ("kriging", "5 vertices")]
+)
+def test_the_reason_why_a_method_does_not_suit(name, why):
+    walks = np.cumsum(np.random.default_rng(0).normal(size=(3, 60)), axis=1)
+    walks[0, 20:23] = walks[1, 40] = np.nan
+    with pytest.raises(DataError, match=f"they lack {why}.* Take another method"):
+        GraphImputer(method=name, device="cpu").fit(None, walks, times=np.arange(60))

@@ -162,3 +162,13 @@ def test_damaged_units_are_refused(size, message):
     arrays = {"plan.units.level": level, "plan.units.size": np.full(2, size), "completed": np.eye(2)}
     with pytest.raises(DataError, match=message):
         units_in(Arrays("m.gpukit", arrays))
+
+
+def test_deviations_of_the_spectral_method_do_not_depend_on_the_level():
+    """The floor of deviations was a share of the level, far above the errors."""
+    values, seen = series()
+    near, far = (
+        GraphImputer(method="spectral", device="cpu").fit(graph_from_series(values), values + level, seen)
+        for level in (0.0, 1e8)
+    )
+    assert far.deviation_.max() == pytest.approx(near.deviation_.max(), rel=0.01)

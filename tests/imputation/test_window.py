@@ -69,6 +69,14 @@ def test_overlapping_columns_count_once(model, given):
     )
 
 
+def test_the_last_stored_columns_are_filled_in_as_before(given):
+    """They were completed without those before them."""
+    model = GraphImputer(method="interpolation", device="cpu").fit(given[:T])
+    again = model.transform(given[T - NEW : T])
+    pandas.testing.assert_frame_equal(again, model.completed_[T - NEW :])
+    pandas.testing.assert_frame_equal(model.transform(given[:T]), model.completed_)
+
+
 def test_what_a_transform_fills_in_is_not_kept(model, given):
     before = model._held.filled.copy()
     model.transform(given[T : T + NEW])

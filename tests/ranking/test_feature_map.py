@@ -54,7 +54,7 @@ def indicators(X, T, deviation, offsets):
 
 
 def bins(values, most, least):
-    """Return the last value of each bin but the last, at most `most`, of at least `least` values, level by level."""
+    """Return the ends of all bins but the last, at most `most`, of at least `least` values, level by level."""
     levels, cuts, left, size = sorted(Counter(values).items()), [], len(values), 0
     needed = None
     for at, (level, count) in enumerate(levels[:-1]):
@@ -65,7 +65,7 @@ def bins(values, most, least):
             left -= size
             if left < least or most == 0:
                 break
-            cuts += [level] if size >= least else []
+            cuts += [(level + levels[at + 1][0]) / 2] if size >= least else []
             most, size, needed = most - 1, 0, None
             if most == 0:
                 break
@@ -274,12 +274,12 @@ def test_steps_that_are_constant_within_all_queries_are_dropped(monkeypatch):
     X, offsets = np.repeat(np.arange(9.0), 9)[:, None], np.arange(0, 82, 9)
     X[:9, 0] = -np.arange(9)
     assert feature_map.fit_thresholds(X, offsets).values.tolist() == []
-    X[9, 0] = 2.0  # in the second query, whose other documents are at the threshold 1
+    X[9, 0] = 2.0  # in the second query, whose other documents are below the threshold 1.5
     found = feature_map.fit_thresholds(X, offsets)
-    assert found.values.tolist() == [1.0] and found.heights == pytest.approx([(81 / (8 / 9)) ** 0.5])
+    assert found.values.tolist() == [1.5] and found.heights == pytest.approx([(81 / (8 / 9)) ** 0.5])
 
 
-CUTS = {  # numbers of documents by value 0, 1, ... and the thresholds
+CUTS = {  # numbers of documents by value 0, 1, ... and the values below the thresholds
     "even": ([10] * 90, [9, 19, 29, 39, 49, 59, 69, 79]),
     "mostly 0": ([9000, *[10] * 80], [0, 10, 20, 30, 40, 50, 60, 70]),
     "a frequent value in the middle": ([*[10] * 40, 9000, *[10] * 40], [39, 40, 46, 52, 58, 64, 70, 75]),
@@ -295,7 +295,7 @@ CUTS = {  # numbers of documents by value 0, 1, ... and the thresholds
 def test_thresholds_of_a_feature(name):
     counts, expected = CUTS[name]
     values = np.random.default_rng(0).permutation(np.repeat(np.arange(len(counts), dtype=np.float64), counts))
-    assert feature_map.choose_cuts(values).tolist() == expected
+    assert feature_map.choose_cuts(values).tolist() == [value + 0.5 for value in expected]
 
 
 def test_thresholds_are_those_of_a_pass_over_the_levels():
@@ -304,6 +304,16 @@ def test_thresholds_are_those_of_a_pass_over_the_levels():
         for power in (0.0, 1.0, 4.0):
             values = np.floor(rng.random(size) ** power * rng.integers(1, 400))
             assert feature_map.choose_cuts(values).tolist() == bins(values.tolist(), 8, 20)
+
+
+def test_rounded_values_keep_their_side_of_a_threshold():
+    """Documents are float32 beyond a size, and steps at the values themselves moved half of them by a whole step."""
+    at = awkward((40, 50))
+    model = RankSVM(0.1, features="thresholds", scale="deviation").fit(at.X, at.y, at.qid)
+    np.testing.assert_allclose(model.predict(at.X.astype(np.float32)), model.predict(at.X), atol=1e-5)
+    values = np.repeat([1.0, np.nextafter(1.0, 2.0)], 20)
+    assert feature_map.choose_cuts(values).tolist() == [1.0]
+    assert feature_map.choose_cuts(np.repeat([-1.7e308, 1.7e308], 20)).tolist() == [0.0]
 
 
 def test_linear_models_have_no_map():

@@ -412,3 +412,13 @@ def test_documents_without_weight_do_not_judge():
     query = np.repeat(np.arange(30), 20)
     sample = selection.Sample(at.X, at.y, query, np.ones(600), np.where(query % 5 == 2, 0.0, 1.0))
     assert [set(held_out.query % 5) for _, held_out in selection.split_folds(sample)] == [{0}, {1}, {3}, {4}]
+
+
+def test_weights_of_1_choose_as_none():
+    """They changed the folds."""
+    rng = np.random.default_rng(1)
+    X, qid = rng.normal(size=(300, 5)), np.repeat(np.arange(30), 10)
+    y = np.digitize(X @ [1, 2, -1, 0.5, 0] + X[:, 0] ** 2 + rng.normal(size=300), [0, 2, 4])
+    model = RankSVM().fit(X, y, qid)
+    assert model.C_ != 1.0
+    assert RankSVM().fit(X, y, qid, sample_weight=np.ones(300)).C_ == pytest.approx(model.C_)

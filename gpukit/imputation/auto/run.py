@@ -9,7 +9,7 @@ from gpukit.errors import DataError
 from gpukit.imputation.auto import judging, masking, uncertainty
 from gpukit.imputation.auto.judging import GROUPS, KINDS, Candidate, Fold, error_of, kinds
 from gpukit.imputation.auto.plan import BY_NAME, Plan, build_plan, candidates_of, count_units, zero_bends
-from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
+from gpukit.imputation.constants import FEW_UNITS, FEWEST_OBSERVED, FINALISTS, NEAR, ROUNDING
 from gpukit.imputation.spectral.choose import note_left_out
 from gpukit.model_selection.trial import finalists
 
@@ -33,8 +33,8 @@ def decide(problem, name, known_settings, progress=None):
     trials = {search.best.candidate.name: search.best for search in searches}
     if name != "auto" and name not in trials:
         raise DataError(
-            f"the method {name!r} has nothing to say about these data: they have no order or no period that it needs, "
-            "or are too many for it. Give times, take another method, or 'auto' (--method auto)."
+            f"the method {name!r} has nothing to say about these data: {unsuited(BY_NAME[name], window)} another "
+            "method, or 'auto' (--method auto)."
         )
     groups = np.concatenate([GROUPS[kinds(fold.problem)[fold.hidden]] for fold in folds[:splits]])
     chosen = choose_finalists(trials.values(), groups, options.metric) if name == "auto" else {name}
@@ -49,16 +49,25 @@ def decide(problem, name, known_settings, progress=None):
     return plan._replace(notes=notes_of(problem), units=problem.units)
 
 
+def unsuited(method, problem):
+    """Return why a Method does not suit a problem, and what to do."""
+    if method.ordered and not problem.ordered:
+        return "they have no order in time, which it needs. Give times, take"
+    needs = {"seasonal": "two periods", "trend": "values missing beyond an end of a series"}
+    needs["kriging"] = f"{FEWEST_OBSERVED} vertices with values"
+    return f"they lack {needs.get(method.name, 'two series of several values')}, or are too many for it. Take"
+
+
 def plan_without_folds(problem, name):
     """Return a Plan if too few values are observed to hide any.
 
-    Interpolation in time, or means without an order. If vertices miss everything or nothing, the center of the
-    others.
+    Interpolation in time, or means without an order, also in place of a method that does not suit. If vertices miss
+    everything or nothing, the center of the others.
     """
     usual = "interpolation" if problem.ordered else "two-way-mean"
     if masking.is_whole_only(problem.seen):
         usual = "vertex-median" if problem.options.metric == "absolute" else "vertex-mean"
-    name = usual if name == "auto" else name
+    name = name if name != "auto" and BY_NAME[name].suits(problem) else usual
     note = (
         f"too few values are observed to hide any and judge methods by, {problem.seen.sum():,}, of "
         f"{problem.seen.any(axis=1).sum():,} of the vertices: {name} fills in, and deviations are those of what is "
