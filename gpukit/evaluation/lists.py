@@ -184,14 +184,14 @@ class Judged(NamedTuple):
         return {"predictor": self.predictor, **means, **self.facts.get(k, {})}
 
 
-def check_cuts(k, most, reason="the model knows {:,} items"):
+def check_cuts(k, most):
     """Return list lengths, one or several, as an ascending tuple.
 
-    Raises ParameterError for none, or for one above `most`; reason: format of the reason in the message.
+    Raises ParameterError for none, or for one above `most`, the number of items.
     """
     cuts = sorted({check_integer("k", cut, 1) for cut in np.atleast_1d(np.asarray(k, object))})
     if not cuts or cuts[-1] > most:
-        why = f"{reason.format(most)}, so take k from 1 to {most:,}"
+        why = f"the model knows {most:,} items, so take k from 1 to {most:,}"
         raise ParameterError(f"k={cuts[-1] if cuts else k!r} is no length of a list; {why}.")
     return tuple(cuts)
 

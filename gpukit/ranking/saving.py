@@ -187,22 +187,12 @@ def add_scores(graph, model):
     if scaling.kind in FITTED:
         X = graph.add("Mul", graph.add("Sub", X, scaling.low), scaling.factor)
     n = len(model.coef_) - (features.extra if features else 0)
-    scores = graph.add("Gemm", X, model.coef_[:n, None])
+    scores, weights = graph.add("Gemm", X, model.coef_[:n, None]), model.coef_[n:]
     if features and features.extra:
-        extra, weights = ADD[features.kind](graph, X, features, model.coef_[n:])
+        if features.kind == "thresholds":
+            above = graph.add("Greater", graph.add("Gather", X, features.columns, axis=1), features.values)
+            extra, weights = graph.add("Cast", above, to=graph.onnx.TensorProto.DOUBLE), weights * features.heights
+        else:
+            extra = graph.add("Cos", graph.add("Gemm", X, features.directions, features.phases))
         scores = graph.add("Gemm", extra, weights[:, None], scores)
     graph.add("Reshape", scores, np.array([-1], np.int64), output="scores")
-
-
-def add_thresholds(graph, X, thresholds, weights):
-    """Add the steps of feature_map.Thresholds; return (their name, weights of steps of height 1)."""
-    above = graph.add("Greater", graph.add("Gather", X, thresholds.columns, axis=1), thresholds.values)
-    return graph.add("Cast", above, to=graph.onnx.TensorProto.DOUBLE), weights * thresholds.heights
-
-
-def add_fourier(graph, X, fourier, weights):
-    """Add the waves of feature_map.Fourier; return (their name, their weights)."""
-    return graph.add("Cos", graph.add("Gemm", X, fourier.directions, fourier.phases)), weights
-
-
-ADD = {"thresholds": add_thresholds, "fourier": add_fourier}
