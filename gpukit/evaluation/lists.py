@@ -181,7 +181,7 @@ class Judged(NamedTuple):
     def row(self, k):
         """Return {predictor, mean of each metric over users, facts} at k."""
         means = {name: float(np.mean(values)) for name, values in self.values[k].items()}
-        return {"predictor": self.predictor, **means, **self.facts.get(k, {})}
+        return {"predictor": self.predictor, **means, **self.facts[k]}
 
 
 def check_cuts(k, most):
