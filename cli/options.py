@@ -14,6 +14,7 @@ from gpukit.factorization.settings import FEEDBACK, LOSSES
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
 AUTO = "auto"  # the number of GPUs with the shortest estimated time
 FROM_DATA = "default: by the ratings"
+METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
 
 
 def option(names, text, kind=None, default=None, **more):

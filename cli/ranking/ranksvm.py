@@ -101,7 +101,7 @@ def check(ask):
         raise ParameterError(f"--metric {ask.metric} chooses C, and --c {ask.c} names it. Leave out one of them.")
     if ask.position_bias is not None:
         check_real("--position-bias", ask.position_bias, 0.0)
-    ask.metric = ask.metric or "pa"
+    ask.metric = ask.metric or options.METRICS[0]
     steps.check_metrics(ask, ask.metric)
     ask.grid = None if ask.c_grid is None else numbers(ask.c_grid)
     ask.c = "auto" if ask.c in (None, "auto") else one_number(ask.c)
