@@ -233,6 +233,26 @@ def check_seconds(timings):
         entry_of(timings, stage, int | float)
 
 
+def facts_of(model, kinds):
+    """Return {name: attribute name_} of a fitted model, for the names of `kinds` that it has."""
+    return {name: getattr(model, f"{name}_") for name in kinds if hasattr(model, f"{name}_")}
+
+
+def restore_facts(model, facts, kinds, optional=()):
+    """Set the attributes name_ of a model to the facts of `facts_of` in a file; kinds: {name: type}.
+
+    Raises DataError for a fact that is unknown, missing (unless optional) or of another type, and for stages without
+    seconds.
+    """
+    for name in facts:
+        if name not in kinds:
+            raise DataError(f"{name!r} in its header is nothing that is kept of a training.")
+    for name, kind in kinds.items():
+        if name in facts or name not in optional:
+            setattr(model, f"{name}_", entry_of(facts, name, kind))
+    check_seconds(facts["timings"])
+
+
 @contextlib.contextmanager
 def report_damage(path):
     """Convert errors on the content of a file to a ModelError with its name."""

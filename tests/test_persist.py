@@ -6,7 +6,9 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -271,3 +273,25 @@ def test_what_is_written_replaces_all_of_a_file(tmp_path, is_there):
     with persist.atomic_open(path) as file:
         file.write(b"new")
     assert path.read_bytes() == b"new" and os.listdir(tmp_path) == ["f"]
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({}, None),
+        ({"share": None}, None),
+        ({"more": 1}, "'more' in its header is nothing that is kept of a training"),
+        ({"count": None}, "its header lacks 'count'"),
+        ({"count": 2.0}, "'count' in its header is 2.0"),
+        ({"share": "all"}, "'share' in its header is 'all'"),
+        ({"timings": {"training": "long"}}, "'training' in its header is 'long'"),
+    ],
+)
+def test_facts_of_a_file_are_checked(changes, message):
+    kinds = {"count": int, "timings": dict, "share": float}
+    facts = {"count": 2, "timings": {"training": 1.5}, "share": 0.5}
+    facts = {name: value for name, value in (facts | changes).items() if value is not None}
+    model = SimpleNamespace()
+    with nullcontext() if message is None else pytest.raises(DataError, match=message):
+        persist.restore_facts(model, facts, kinds, optional=("share",))
+        assert persist.facts_of(model, kinds) == facts

@@ -15,16 +15,6 @@ from gpukit.base.checks import format_value
 from gpukit.errors import NotFittedError, ParameterError
 
 
-def html_of(name, parameters, facts):
-    """Return a small HTML table without scripts or styles.
-
-    name: of the class; parameters, facts: {name: value}, facts None for an unfitted estimator.
-    """
-    rows = [*parameters.items(), *(facts or {}).items()]
-    cells = "".join(f"<tr><th>{escape(key)}</th><td>{escape(format_parameter(value))}</td></tr>" for key, value in rows)
-    return f"<div><b>{escape(name)}</b>, {'not fitted' if facts is None else 'fitted'}<table>{cells}</table></div>"
-
-
 def format_parameter(value):
     """Return a value as text; an array by its shape."""
     if getattr(value, "shape", ()):
@@ -127,11 +117,15 @@ class Estimator:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._changed_params().items())})"
 
     def _repr_html_(self) -> str:
-        """Return a table for notebooks: parameters that differ from their defaults, and facts of the fitted model."""
-        facts = None
-        if self.__sklearn_is_fitted__():
-            facts = {name: getattr(self, name) for name in self._facts if hasattr(self, name)}
-        return html_of(type(self).__name__, self._changed_params(), facts)
+        """Return a small table for notebooks, without scripts or styles.
+
+        It has the parameters that differ from their defaults, and facts of the fitted model.
+        """
+        rows, is_fitted = self._changed_params(), self.__sklearn_is_fitted__()
+        rows |= {name: getattr(self, name) for name in self._facts if is_fitted and hasattr(self, name)}
+        cells = (f"<tr><th>{escape(key)}</th><td>{escape(format_parameter(rows[key]))}</td></tr>" for key in rows)
+        heading = f"<b>{escape(type(self).__name__)}</b>, {'fitted' if is_fitted else 'not fitted'}"
+        return f"<div>{heading}<table>{''.join(cells)}</table></div>"
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name not in self._transient}
@@ -232,7 +226,7 @@ class Estimator:
         >>> "qid" in str(RankSVM().get_metadata_routing())
         True
         """
-        return scikit.routing(self)
+        return scikit.standing_for(self).get_metadata_routing()
 
 
 def not_fitted_error():

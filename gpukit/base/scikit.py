@@ -72,11 +72,6 @@ def standing_for(estimator):
     return instance
 
 
-def routing(estimator):
-    """Return the MetadataRequest of an estimator."""
-    return standing_for(estimator).get_metadata_routing()
-
-
 def tags():
     """Return Tags that allow sparse X, NaN and no y."""
     from sklearn.utils import InputTags, Tags, TargetTags

@@ -15,6 +15,7 @@ as by their authors: binary cross-entropy, four new random items for each click 
 import functools
 import importlib.util
 import itertools
+import re
 import time
 from typing import NamedTuple
 
@@ -23,13 +24,11 @@ import numpy as np
 from gpukit.bench import shape_name
 from gpukit.bench.measurement import Row, milliseconds, record_epochs, record_training, require_data
 from gpukit.errors import DataError
-from gpukit.evaluation import lists as sampled
-from gpukit.evaluation.lists import clicks_of
-from gpukit.evaluation.negatives import Negatives, read_negatives
+from gpukit.evaluation.lists import click_mask, clicks_of, discounts
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.settings import ROW_SOLVERS
 from gpukit.factorization.solvers.squares import MOST_FACTORS
-from gpukit.io.ids import factorize, rows_of
+from gpukit.io.ids import rows_of
 from gpukit.ratings import Ratings, read_ratings, synth
 
 NAME, K = "MovieLens 1M, NCF's split", 10
@@ -39,50 +38,62 @@ METRICS = {"hr": "HR@10", "ndcg": "NDCG@10"}
 class Ncf(NamedTuple):
     """Clicks and tests.
 
+    A candidate counts once: `there` (T, 1 + C) leaves out negatives that are the click, repeated, or other clicks of
+    the user, which no list shows.
+
     clicks : Ratings with values of 1
-    tests : Negatives (ids)
-    candidates : sampled.Candidates in the rows of clicks
+    tests : (ids of users (T,), ids of each test click and of its negatives (T, 1 + C))
+    users : (T,) int32 rows
+    items : (T, 1 + C) int32 rows, -1 for unknown items
+    there : (T, 1 + C) bool: candidates
     name : shape of the benchmark's rows
     """
 
     clicks: Ratings
-    tests: Negatives
-    candidates: sampled.Candidates
+    tests: tuple
+    users: np.ndarray
+    items: np.ndarray
+    there: np.ndarray
     name: str = NAME
 
     def evaluate(self, scores):
-        """Return (HR@10, NDCG@10) of scores (T, 1 + C) of the candidates; unknown items rank last."""
-        row = sampled.judge_sampled("", np.where(self.unknown, np.nan, scores), self.candidates.there, (K,)).row(K)
-        return row["hr"], row["ndcg"]
+        """Return (HR@10, NDCG@10) of scores (T, 1 + C) of the candidates; unknown items rank last.
+
+        A click with tied scores gets the mean over the tied positions.
+        """
+        scores = np.where(self.unknown | np.isnan(scores), -np.inf, scores)
+        scores[~self.there] = np.nan
+        above, ties = ((count(scores, scores[:, :1])).sum(axis=1) for count in (np.greater, np.equal))
+        first, last, sums = np.minimum(above, K), np.minimum(above + ties, K), discounts(K)
+        return float(((last - first) / ties).mean()), float(((sums[last] - sums[first]) / ties).mean())
 
     def evaluate_model(self, model):
         """Return (HR@10, NDCG@10) of a model that was fitted to the clicks."""
         users, items = self.pairs
         scores = model.pair_scores((self.clicks.user_ids[users], self.clicks.item_ids[items]))
-        return self.evaluate(scores.reshape(self.candidates.items.shape))
+        return self.evaluate(scores.reshape(self.items.shape))
 
     @property
     def unknown(self):
         """(T, 1 + C) bool: candidates without clicks."""
-        return self.candidates.items >= self.clicks.shape[1]
+        return self.items < 0
 
     @property
     def pairs(self):
-        """(user rows, item rows) (n,) int32 of all candidates, the last item for unknown ones."""
-        items = np.minimum(self.candidates.items, self.clicks.shape[1] - 1)
-        return np.repeat(self.candidates.users, items.shape[1]).astype(np.int32), items.ravel().astype(np.int32)
+        """(user rows, item rows) (n,) int32 of all candidates, the first item for unknown ones."""
+        return np.repeat(self.users, self.items.shape[1]), np.maximum(self.items, 0).ravel()
 
 
 def read(folder, share=1.0):
     """Read the Ncf of a fraction of the users; raise DataError without the files."""
     train = read_ratings(require_data(folder, "ncf/ml-1m.train.rating"))
     users = max(1, round(share * train.shape[0]))
-    train = train.take(train.users < users)
-    ids = train.user_ids[:users]
-    tests = read_negatives(require_data(folder, "ncf/ml-1m.test.negative"))
-    is_chosen = rows_of(tests.users, ids) >= 0
+    train, ids = train.take(train.users < users), train.user_ids[:users]
+    with open(require_data(folder, "ncf/ml-1m.test.negative")) as file:  # (user,item)<tab>item<tab>item ...
+        table = np.array([re.findall(r"\d+", line) for line in file], np.int64)
+    table = table[np.isin(table[:, 0], ids)]
     clicks = Ratings(train.users, train.items, np.ones(len(train), np.float32), ids, train.item_ids)
-    return make_ncf(clicks, Negatives(*(part[is_chosen] for part in tests)))._replace(name=shape_name(NAME, share))
+    return make_ncf(clicks, table[:, 0], table[:, 1:])._replace(name=shape_name(NAME, share))
 
 
 def as_clicks(ratings):
@@ -91,16 +102,15 @@ def as_clicks(ratings):
     return ratings.with_columns(users=ratings.users, items=ratings.items, values=ones)
 
 
-def make_ncf(clicks, tests):
-    """Return the Ncf of Ratings and Negatives of known users."""
-    n_items, ids = clicks.shape[1], np.column_stack((tests.clicks.astype(tests.items.dtype), tests.items))
-    codes, distinct = factorize(ids.ravel(), "item")
-    codes = codes.reshape(ids.shape)
-    rows = rows_of(distinct, clicks.item_ids)[codes]
-    items = np.where(rows >= 0, rows, n_items + codes)
-    known = clicks_of(clicks.users, clicks.items, clicks.shape)
-    users = rows_of(tests.users, clicks.user_ids)
-    return Ncf(clicks, tests, sampled.candidates(users, items[:, 0], items[:, 1:], tests.there, known, n_items))
+def make_ncf(clicks, users, items):
+    """Return the Ncf of Ratings and its tests, see there; users have clicks."""
+    user_rows = rows_of(users, clicks.user_ids).astype(np.int32)
+    item_rows = rows_of(items.ravel(), clicks.item_ids).reshape(items.shape).astype(np.int32)
+    there = ~click_mask(clicks_of(clicks.users, clicks.items, clicks.shape), user_rows, item_rows)
+    for row, line in zip(there, items):
+        row &= np.isin(np.arange(len(line)), np.unique(line, return_index=True)[1])
+    there[:, 0] = True
+    return Ncf(clicks, (users, items), user_rows, item_rows, there)
 
 
 class LearningCurve(NamedTuple):
@@ -142,13 +152,13 @@ def make_models(device, seed=0):
 def train_model(model, ncf, seconds):
     """Fit an estimator and return its LearningCurve."""
     run = model.prepare(ncf.clicks)
-    query, shape = run.session.ask(*ncf.pairs), ncf.candidates.items.shape
+    query, shape = run.session.ask(*ncf.pairs), ncf.items.shape
     evaluate = lambda: ncf.evaluate(run.session.predict(query).reshape(shape))  # noqa: E731
     quality, times = record_training(run, evaluate, is_last=lambda _, total: total >= seconds)
     ids = ncf.clicks.user_ids, ncf.clicks.item_ids
     model.device_, model.feedback_ = str(run.device), run.settings.feedback
     model.set_fitted(run.complete(run.session.state()), run.session.history, run.scale, *ids)
-    full = model.evaluate_lists((ncf.tests.users, ncf.tests.clicks), baselines=False).rows(10)[0]
+    full = model.evaluate_lists((ncf.tests[0], ncf.tests[1][:, 0]), baselines=False).rows(10)[0]
     final = *ncf.evaluate_model(model), full["hr"], full["ndcg"]
     return LearningCurve(quality, times, dict(run.clock.seconds), final)
 
@@ -166,7 +176,7 @@ def train_implicit(ncf, factors):
     def record(number, seconds, loss):
         times.append(seconds)
         scores = np.einsum("nf,nf->n", model.user_factors[users], model.item_factors[items])
-        quality.append(ncf.evaluate(scores.reshape(ncf.candidates.items.shape)))
+        quality.append(ncf.evaluate(scores.reshape(ncf.items.shape)))
 
     with threadpool_limits(1, "blas"):  # the package recommends it
         model = AlternatingLeastSquares(factors=factors, iterations=15, random_state=0)
@@ -218,7 +228,7 @@ def measure_ials(clicks, factors, row_solver, device, ncf):
     for number in range(IALS["n_epochs"]):
         run.training.epoch(number)
     scores = run.session.predict(run.session.ask(*ncf.pairs))
-    hit_rate, ndcg = ncf.evaluate(scores.reshape(ncf.candidates.items.shape))
+    hit_rate, ndcg = ncf.evaluate(scores.reshape(ncf.items.shape))
     return samples, f"HR@10 {hit_rate:.4f} NDCG@10 {ndcg:.4f} after {IALS['n_epochs']} epochs"
 
 
@@ -448,4 +458,4 @@ def predict(model, ncf, device):
     users, items = (torch.from_numpy(rows).long().to(device) for rows in ncf.pairs)
     with torch.no_grad():
         parts = [model(*pair) for pair in zip(users.split(pairs), items.split(pairs))]
-    return torch.cat(parts).cpu().numpy().astype(np.float32).reshape(ncf.candidates.items.shape)
+    return torch.cat(parts).cpu().numpy().astype(np.float32).reshape(ncf.items.shape)

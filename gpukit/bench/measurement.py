@@ -122,14 +122,6 @@ def arrays_of(device):
     return importlib.import_module(f"gpukit.device.{'gpu' if device.is_cuda else 'cpu'}_arrays")
 
 
-def to_host(array):
-    """Copy an array of numba or cupy to the host."""
-    for method in ("copy_to_host", "get"):
-        if hasattr(array, method):
-            return getattr(array, method)()
-    return array
-
-
 def relative_error(result, expected):
     """Return ||result - expected|| / ||expected||."""
     return float(np.linalg.norm(np.ravel(result - expected)) / np.linalg.norm(np.ravel(expected)))

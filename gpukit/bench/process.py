@@ -16,6 +16,7 @@ from gpukit.errors import DataError, GpukitError
 from gpukit.ratings import synth_ratings, write_ratings
 from gpukit.runtime.thread_count import get_num_threads
 
+SAMPLES = 3
 READER = """
 import sys, time
 {reader}
@@ -29,16 +30,6 @@ before, start = peak(), time.perf_counter()
 table = read(sys.argv[1])
 print(time.perf_counter() - start, peak() - before, len(table))
 """
-
-
-def read_in_processes(reader, big, small, repeat=3):
-    """Return (seconds, peak bytes above the start, rows of the table) of processes that read a big file after a small.
-
-    reader: Python code that defines `read`, a function of a path. One more process warms up.
-    """
-    call = [sys.executable, "-c", READER.format(reader=reader), str(big), str(small)]
-    outputs = [subprocess.run(call, check=True, capture_output=True, text=True).stdout for _ in range(repeat + 1)]
-    return zip(*(map(float, output.split()) for output in outputs[1:]))
 
 
 READERS = {
@@ -83,17 +74,16 @@ def reading(conditions):
 
 
 def reading_rows(name, kind, shape, ratings, big, small):
-    """Yield the rows of the time and the memory of one of READERS."""
-    times, peaks, counts = read_in_processes(READERS[name], big, small)
+    """Yield the rows of the time and the memory of one of READERS, in processes that read a small file first."""
+    call = [sys.executable, "-c", READER.format(reader=READERS[name]), str(big), str(small)]
+    outputs = [subprocess.run(call, check=True, capture_output=True, text=True).stdout for _ in range(1 + SAMPLES)]
+    times, peaks, counts = zip(*(map(float, output.split()) for output in outputs[1:]))  # the first one warms up
     if set(counts) != {len(ratings)}:
         raise DataError(f"{name} read {counts[0]:.0f} of the csv file's {len(ratings)} ratings.")
     what = f"reading a csv file{kind}{'' if name == 'gpukit' else ' by ' + name}"
     yield Row(what, shape, "generated", list(times), "s")
     shares = [peak / ratings.nbytes for peak in peaks]
     yield Row(f"memory of {what}", shape, "generated", shares, "times the arrays", "peak above the start")
-
-
-SAMPLES = 3
 
 
 WHOLE = (  # command, its files and options, data, goal in seconds at scale 1 on a GPU with 16 cores

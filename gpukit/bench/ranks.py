@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
+from gpukit.base.arrays import ensure_host
 from gpukit.bench import Conditions, shape_name
 from gpukit.bench import imputation as single
 from gpukit.bench.measurement import (
@@ -26,7 +27,6 @@ from gpukit.bench.measurement import (
     milliseconds,
     record_epochs,
     relative_error,
-    to_host,
 )
 from gpukit.bench.ranking import TOLERANCES, generate_documents
 from gpukit.bench.ratings import CASES, CLOSE, ESTIMATORS, convert_stars, generate_split, model_label
@@ -162,7 +162,7 @@ def train_team(estimator, train, test, team):
 
 def save_parameters(parameters):
     """Copy arrays.Parameters, and return a function that restores them."""
-    copies = [np.array(to_host(table)) for table in parameters]
+    copies = [np.array(ensure_host(table)) for table in parameters]
 
     def restore():
         for table, copy in zip(parameters, copies):

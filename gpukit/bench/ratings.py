@@ -15,10 +15,8 @@ import numpy as np
 from gpukit.bench.measurement import (
     MOVIELENS,
     MOVIELENS_FILE,
-    Curve,
     Row,
     environment,
-    record_training,
     require_data,
     time_step,
 )
@@ -73,13 +71,6 @@ def drop_unused_ids(ratings):
 def model_label(name, factors):
     """Return 'CUSGD++ F=32' or 'CULSH-MF F=32 K=32'."""
     return f"{name} F={factors}{' K=32' * name.startswith('CULSH-MF')}"
-
-
-def time_convergence(estimator, train, test, device):
-    """Return the Curve of the test RMSE on a warm device."""
-    run = estimator.set_params(device=device).prepare(train)
-    judge = runs.Judge(run.session, test, run.scale, 0)
-    return Curve(*record_training(run, judge.rmse), run.clock.seconds)
 
 
 def epochs(conditions):

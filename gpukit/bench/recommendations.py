@@ -189,7 +189,7 @@ def rank_by_weights(conditions):
     """Measure full rankings of NCF's MovieLens 1M by item weights: all weights, and those of some neighbours."""
     ncf = ncf_data.read(conditions.data, conditions.scale)
     table, (_, n_items), is_known = ncf.clicks, ncf.clicks.shape, ~ncf.unknown[:, 0]
-    users, items = ncf.candidates.users[is_known], ncf.candidates.items[is_known, 0]
+    users, items = ncf.users[is_known], ncf.items[is_known, 0]
     ease, whole = Ease(clicks_of(table.users, table.items, table.shape), n_items), None
     ridge, k = solver_defaults("ease", "adaptive", len(table))["regularization"], ncf_data.K
     relevant = clicks_of(users, items, table.shape)

@@ -15,8 +15,9 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit._pool import map_row_blocks
+from gpukit.base.arrays import ensure_host
 from gpukit.bench import shape_name
-from gpukit.bench.measurement import Row, arrays_of, check_near, time_step, to_host
+from gpukit.bench.measurement import Row, arrays_of, check_near, time_step
 from gpukit.bench.ranking import generate_documents, prepare_run, product_step
 from gpukit.bench.ratings import generate_split, model_label
 from gpukit.bench.sorting import make_slices, web30k_offsets
@@ -76,7 +77,7 @@ def simlsh(scale, device):
     word = 12 + 5  # a random word; an addition of carry-save adders
     size = 5 * ratings + 4 * items * settings.n_words
     run = lambda: adder.join(joins, *adder.add_up(units, slots))  # noqa: E731
-    return Work(run, lambda: to_host(adder.codes), size, ratings * word * settings.n_words)
+    return Work(run, lambda: ensure_host(adder.codes), size, ratings * word * settings.n_words)
 
 
 def hamming(scale, device):
@@ -90,7 +91,7 @@ def hamming(scale, device):
     keys = arrays.empty((rows, items), np.uint32)
     stripe = make(plan.Items(None, codes, arrays.resident(np.ones(items, np.uint8), np.uint8)), plan.Settings())
     pairs = int(np.prod(keys.shape))
-    return Work(lambda: stripe(0, keys), lambda: to_host(keys), 4 * (pairs + items * words), 3 * pairs * words)
+    return Work(lambda: stripe(0, keys), lambda: ensure_host(keys), 4 * (pairs + items * words), 3 * pairs * words)
 
 
 def top_k(scale, device):
@@ -102,7 +103,7 @@ def top_k(scale, device):
     def run():
         smallest_keys[:] = smallest(keys, 32)
 
-    return Work(run, lambda: to_host(smallest_keys[0]), 4 * np.prod(shape), 0)
+    return Work(run, lambda: ensure_host(smallest_keys[0]), 4 * np.prod(shape), 0)
 
 
 def segments(scale, device):
@@ -110,7 +111,7 @@ def segments(scale, device):
     sorts, arrays, offsets = engine(device, "gpukit.sorting"), arrays_of(device), web30k_offsets(4 * scale)
     keys = arrays.resident(np.random.default_rng(1).normal(size=offsets[-1]), np.float32)
     sort, order = sorts.plan(offsets, np.float32), arrays.empty(keys.size, np.int32)
-    return Work(lambda: sorts.argsort(keys, sort, order), lambda: to_host(order), 8 * keys.size, 0)
+    return Work(lambda: sorts.argsort(keys, sort, order), lambda: ensure_host(order), 8 * keys.size, 0)
 
 
 def pair_product(scale, device):
@@ -127,7 +128,7 @@ def feature_product(scale, device):
     run, v = ranking_run(scale, device)
     session, X = run.session, run.problem.X
     step = partial(session.matrix.scores, v, session.scores)
-    return Work(step, lambda: to_host(session.scores), X.nbytes + 8 * len(X), 2 * X.size)
+    return Work(step, lambda: ensure_host(session.scores), X.nbytes + 8 * len(X), 2 * X.size)
 
 
 def ranking_run(scale, device):
@@ -144,7 +145,7 @@ def threshold(scale, device):
     arrays, steps = arrays_of(device), engine(device, "gpukit.svt")
     X, lam, out = (arrays.resident(array, np.float32) for array in (X, lam, np.empty_like(X)))
     run = steps.Thresholding(X, lam, out).run if device.is_cuda else partial(steps.threshold, X, lam, out)
-    return Work(run, lambda: to_host(out), 12 * X.size, 16 * 64 * X.size)
+    return Work(run, lambda: ensure_host(out), 12 * X.size, 16 * 64 * X.size)
 
 
 def peaks(device):

@@ -5,6 +5,7 @@ import importlib.util
 
 import numpy as np
 
+from gpukit.base.arrays import ensure_host
 from gpukit.bench import shape_name
 from gpukit.bench.measurement import (
     Row,
@@ -13,7 +14,6 @@ from gpukit.bench.measurement import (
     gpu_milliseconds,
     milliseconds,
     time_step,
-    to_host,
 )
 from gpukit.device.engine import engine
 from gpukit.documents.synth import SHAPES
@@ -58,7 +58,7 @@ def sort_samples(keys, offsets, device):
     device_keys, order = arrays.resident(keys, keys.dtype), arrays.empty(keys.size, np.int32)
     sort = functools.partial(sorts.argsort, device_keys, sorts.plan(offsets, keys.dtype), order)
     sort()
-    check(keys, offsets, to_host(order))
+    check(keys, offsets, ensure_host(order))
     return time_step(sort, device, 51, 9)
 
 

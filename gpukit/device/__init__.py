@@ -12,52 +12,24 @@
 | gpu_arrays.py, cpu_arrays.py | arrays and kernels or twins of a step, under the same names       |
 """
 
-from gpukit.device.engine import engine
-from gpukit.device.memory import (
-    available_memory,
-    free_memory,
-    has_memory,
-    is_large,
-    release,
-    require_host,
-    require_memory,
-    require_room,
-    spare_memory,
-    translate_memory_errors,
-)
-from gpukit.device.place import (
-    Device,
-    capability_of,
-    cpu,
-    gpu,
-    gpu_count,
-    has_quad_additions,
-    processors,
-    resolve,
-    start_driver,
-    start_warm_up,
-)
-
-__all__ = [
-    "Device",
-    "available_memory",
-    "capability_of",
-    "cpu",
-    "engine",
-    "free_memory",
-    "gpu",
-    "gpu_count",
-    "has_memory",
-    "has_quad_additions",
-    "is_large",
-    "processors",
-    "release",
-    "translate_memory_errors",
-    "require_host",
-    "require_memory",
-    "require_room",
-    "resolve",
-    "spare_memory",
-    "start_driver",
-    "start_warm_up",
-]
+from gpukit.device.engine import engine as engine
+from gpukit.device.memory import available_memory as available_memory
+from gpukit.device.memory import free_memory as free_memory
+from gpukit.device.memory import has_memory as has_memory
+from gpukit.device.memory import is_large as is_large
+from gpukit.device.memory import release as release
+from gpukit.device.memory import require_host as require_host
+from gpukit.device.memory import require_memory as require_memory
+from gpukit.device.memory import require_room as require_room
+from gpukit.device.memory import spare_memory as spare_memory
+from gpukit.device.memory import translate_memory_errors as translate_memory_errors
+from gpukit.device.place import Device as Device
+from gpukit.device.place import capability_of as capability_of
+from gpukit.device.place import cpu as cpu
+from gpukit.device.place import gpu as gpu
+from gpukit.device.place import gpu_count as gpu_count
+from gpukit.device.place import has_quad_additions as has_quad_additions
+from gpukit.device.place import processors as processors
+from gpukit.device.place import resolve as resolve
+from gpukit.device.place import start_driver as start_driver
+from gpukit.device.place import start_warm_up as start_warm_up

@@ -11,15 +11,6 @@ r_1 < r_2 < ...
     ndcg       sum over hits of 1 / log2(r + 1), by the sum over r = 1 ... min(k, R)   [Jarvelin, Kekalainen 2002]
     map        sum over hits of (hits up to r) / r, by min(k, R)
     mrr        1 / r_1, or 0
-
-**Sampled negatives** (`judge_sampled`): a test click of a user is ranked among them, the protocol of He et al., "Neural
-collaborative filtering" (WWW 2017), by hit ratio and NDCG at k among 100 candidates. Krichene and Rendle (KDD 2020)
-explain why `judge` is more reliable.
-
-Additional rules: each item counts once among the candidates, so the click itself and repeated items are dropped from
-the negatives. Negatives from training are dropped too, because no list shows them. A click with tied scores gets the
-mean over the tied positions, so constant scores have the expected value of random ones. An item unknown to a
-predictor ranks after all known ones.
 """
 
 from typing import NamedTuple
@@ -190,17 +181,17 @@ class Judged(NamedTuple):
     def row(self, k):
         """Return {predictor, mean of each metric over users, facts} at k."""
         means = {name: float(np.mean(values)) for name, values in self.values[k].items()}
-        return {"predictor": self.predictor, **means, **self.facts.get(k, {})}
+        return {"predictor": self.predictor, **means, **self.facts[k]}
 
 
-def check_cuts(k, most, reason="the model knows {:,} items"):
+def check_cuts(k, most):
     """Return list lengths, one or several, as an ascending tuple.
 
-    Raises ParameterError for none, or for one above `most`; reason: format of the reason in the message.
+    Raises ParameterError for none, or for one above `most`, the number of items.
     """
     cuts = sorted({check_integer("k", cut, 1) for cut in np.atleast_1d(np.asarray(k, object))})
     if not cuts or cuts[-1] > most:
-        why = f"{reason.format(most)}, so take k from 1 to {most:,}"
+        why = f"the model knows {most:,} items, so take k from 1 to {most:,}"
         raise ParameterError(f"k={cuts[-1] if cuts else k!r} is no length of a list; {why}.")
     return tuple(cuts)
 
@@ -225,60 +216,6 @@ def judge(predictor, tiles, relevant, clicks, cuts):
         raise DataError("There are no users to judge lists by.")
     results = {k: {name: np.concatenate(parts) for name, parts in by.items()} for k, by in values.items()}
     return Judged(predictor, results, {k: list_properties(slots[place, 1:], clicks) for place, k in enumerate(cuts)})
-
-
-class Candidates(NamedTuple):
-    """Candidates of tests, the click first.
-
-    users (T,) rows; items (T, C) int32 rows, unknown items in the row behind the last; there (T, C) bool: mask of valid
-    candidates.
-    """
-
-    users: np.ndarray
-    items: np.ndarray
-    there: np.ndarray
-
-
-def candidates(users, clicks, negatives, is_present, known, n_items):
-    """Return the Candidates of tests, without negatives that are the click, repeated, or training clicks of the user.
-
-    users (T,) rows, clicks (T,) and negatives (T, C) item rows (unknown items: distinct numbers from n_items on), there
-    (T, C) bool; known: training Clicks.
-    """
-    is_candidate = is_present & (negatives != clicks[:, None])
-    is_candidate &= _first_occurrences(np.where(is_candidate, negatives, -1))
-    seen = is_candidate & click_mask(known, users, np.where(negatives < n_items, negatives, -1))
-    items = np.minimum(np.column_stack((clicks, negatives)), n_items).astype(np.int32)
-    is_present = np.column_stack((np.ones(len(users), np.bool_), is_candidate & ~seen))
-    return Candidates(users, items, is_present)
-
-
-def _first_occurrences(items):
-    """Return a mask (T, C) of first occurrences of items in their row."""
-    order = np.argsort(items, axis=1, kind="stable")
-    ordered = np.take_along_axis(items, order, axis=1)
-    new = np.ones(items.shape, np.bool_)
-    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    out = np.empty_like(new)
-    np.put_along_axis(out, order, new, axis=1)
-    return out
-
-
-def judge_sampled(predictor, scores, is_present, cuts):
-    """Return Judged (hr and ndcg) of scores (T, C) of Candidates.
-
-    The click's score is first; NaN counts as the lowest.
-    """
-    scores = np.where(np.isnan(scores), -np.inf, scores)
-    click, others = scores[:, :1], is_present[:, 1:]
-    above = (others & (scores[:, 1:] > click)).sum(axis=1)
-    ways = 1 + (others & (scores[:, 1:] == click)).sum(axis=1)
-    values = {}
-    for k in cuts:
-        sums = discounts(k)
-        first, last = np.minimum(above, k), np.minimum(above + ways, k)
-        values[k] = {"hr": (last - first) / ways, "ndcg": (sums[last] - sums[first]) / ways}
-    return Judged(predictor, values, {})
 
 
 class Popularity:

@@ -36,16 +36,35 @@ if TYPE_CHECKING:
 PASSING = ("updates_", "_seen", "_low", "_is_part")  # attributes of a model that the next fit drops
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Factorization(Answering):
-    """Base class of both models; not for direct use."""
+    """Base class of both models, with their common parameters; not for direct use."""
 
-    history_: list[dict[str, Any]]
-    timings_: dict[str, float]
-    device_: str
-    feedback_: Literal["explicit", "implicit"]
-    chosen_: dict[str, Any]
-    trials_: list[dict[str, Any]]
-    updates_: list[dict[str, Any]]
+    feedback: Feedback = "auto"
+    positive_from: float | None = None
+    loss: Loss = "auto"
+    solver: Solver = "auto"
+    n_negatives: int | None = None
+    unobserved_weight: float | None = None
+    row_solver: RowSolver = "auto"
+    rates: Rates = "adaptive"
+    learning_rate: float | None = None
+    regularization: float | None = None
+    validation_fraction: float = 0.0
+    early_stopping: int = 0
+    deterministic: bool = False
+    precision: Precision = "auto"
+    device: DeviceLike = "auto"
+    random_state: int | None = 0
+    beta: float | None = None
+
+    history_: list[dict[str, Any]] = field(init=False)
+    timings_: dict[str, float] = field(init=False)
+    device_: str = field(init=False)
+    feedback_: Literal["explicit", "implicit"] = field(init=False)
+    chosen_: dict[str, Any] = field(init=False)
+    trials_: list[dict[str, Any]] = field(init=False)
+    updates_: list[dict[str, Any]] = field(init=False)
 
     walk = "users"
     _transient = (*Answering._transient, "_ended")
@@ -439,23 +458,6 @@ class MatrixFactorization(Factorization):
     n_factors: int | None = None
     n_epochs: int | None = None
     biases: bool = True
-    feedback: Feedback = "auto"
-    positive_from: float | None = None
-    loss: Loss = "auto"
-    solver: Solver = "auto"
-    n_negatives: int | None = None
-    unobserved_weight: float | None = None
-    row_solver: RowSolver = "auto"
-    rates: Rates = "adaptive"
-    learning_rate: float | None = None
-    regularization: float | None = None
-    validation_fraction: float = 0.0
-    early_stopping: int = 0
-    deterministic: bool = False
-    precision: Precision = "auto"
-    device: DeviceLike = "auto"
-    random_state: int | None = 0
-    beta: float | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -521,25 +523,10 @@ class LSHMF(Factorization):
     lsh_psi: Psi = 2
     search: Search = "hamming"
     hash: Hash = "simlsh"
-    feedback: Feedback = "auto"
-    positive_from: float | None = None
-    loss: Loss = "auto"
-    solver: NeighborSolver = "auto"
-    n_negatives: int | None = None
-    unobserved_weight: float | None = None
-    row_solver: RowSolver = "auto"
-    rates: Rates = "adaptive"
-    learning_rate: float | None = None
-    regularization: float | None = None
-    validation_fraction: float = 0.0
-    early_stopping: int = 0
-    deterministic: bool = False
-    precision: Precision = "auto"
-    device: DeviceLike = "auto"
-    random_state: int | None = 0
-    beta: float | None = None
-    influence_rate: float | None = None
-    influence_regularization: float | None = None
+
+    solver: NeighborSolver = field(default="auto", kw_only=True)
+    influence_rate: float | None = field(default=None, kw_only=True)
+    influence_regularization: float | None = field(default=None, kw_only=True)
 
     random_share_: float = field(init=False)
 

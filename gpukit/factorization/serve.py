@@ -367,7 +367,8 @@ class Serving(Estimator):
             warnings.warn("hashes= and replay= are deprecated and have no effect.", FutureWarning, stacklevel=2)
         options = check_options(rows, duplicates, widen_scale)
         if not hasattr(self, self._fitted_by):
-            return self._first_fit(X, y, options, progress)
+            ratings = merge_repeats(adopt(X, y), X, options.duplicates, timed=False, stacklevel=2)
+            return self.fit(ratings, progress=progress)
         self.check()
         ratings, low = inputs.read_batch(X, y, options, self)
         arguments = ratings, options, progress or (lambda *news: None)
@@ -429,11 +430,6 @@ class Serving(Estimator):
             is_low = is_rated and (ratings.values < self.positive_from).all()
             return ratings.take(slice(0)) if is_low else weights_of(self, ratings)
         return inputs.check_ratings(ratings, self._scale, 0 if widen_scale else len(self._rated.items))
-
-    def _first_fit(self, X, y, options, progress):
-        """Fit on ratings without duplicates."""
-        ratings = merge_repeats(adopt(X, y), X, options.duplicates, timed=False, stacklevel=3)
-        return self.fit(ratings, progress=progress)
 
     def _packed(self):
         from gpukit.factorization.model import saving

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 MOST_STEPS = 100_000  # hundreds suffice; larger values in a model file would block transform
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GraphImputer(Estimator):
     """Impute missing values on the vertices of a graph.
 
@@ -139,68 +141,47 @@ class GraphImputer(Estimator):
     (40, 6, 5)
     """
 
-    completed_: Any
-    deviation_: Any
-    coverage_: dict[float, float]
-    method_: str
-    report_: list[Row]
-    notes_: list[str]
-    plan_: Plan | None
-    vertices_: Ids | None
-    adjacency_: Any
-    stages_: dict[str, float]
-    device_: str
-    history_: History
-    ranks_: Int32
-    rank_phase_: str
-    weights_: str
-    exponent_: float
-    center_: str
-    options_: Options
-    trials_: list[Trial]
+    method: Literal["auto"] | Method = "auto"
+    metric: Metric = "absolute"
+    minimum: float | None = None
+    maximum: float | None = None
+    weights: Literal["auto"] | Weights = "auto"
+    exponent: float = 1.0
+    center: Literal["auto"] | Center = "auto"
+    decay: float | None = None
+    iterations: int = 20
+    tolerance: float = 1e-8
+    accelerate: bool = True
+    rank_phase: bool = True
+    rank_iterations: int = 100
+    basis_size: int | None = None
+    dtype: Literal["float32", "float64"] = "float32"
+    device: DeviceLike = "auto"
+    random_state: int | None = 0
+
+    completed_: Any = field(init=False)
+    deviation_: Any = field(init=False)
+    coverage_: dict[float, float] = field(init=False)
+    method_: str = field(init=False)
+    report_: list[Row] = field(init=False)
+    notes_: list[str] = field(init=False)
+    plan_: Plan | None = field(init=False)
+    vertices_: Ids | None = field(init=False)
+    adjacency_: Any = field(init=False)
+    stages_: dict[str, float] = field(init=False)
+    device_: str = field(init=False)
+    history_: History = field(init=False)
+    ranks_: Int32 = field(init=False)
+    rank_phase_: str = field(init=False)
+    weights_: str = field(init=False)
+    exponent_: float = field(init=False)
+    center_: str = field(init=False)
+    options_: Options = field(init=False)
+    trials_: list[Trial] = field(init=False)
 
     _fitted_by = "completed_"
     _removed_parameters = ("holdout",)
     _facts = ("completed_", "method_", "coverage_", "device_")
-
-    def __init__(
-        self,
-        *,
-        method: Literal["auto"] | Method = "auto",
-        metric: Metric = "absolute",
-        minimum: float | None = None,
-        maximum: float | None = None,
-        weights: Literal["auto"] | Weights = "auto",
-        exponent: float = 1.0,
-        center: Literal["auto"] | Center = "auto",
-        decay: float | None = None,
-        iterations: int = 20,
-        tolerance: float = 1e-8,
-        accelerate: bool = True,
-        rank_phase: bool = True,
-        rank_iterations: int = 100,
-        basis_size: int | None = None,
-        dtype: Literal["float32", "float64"] = "float32",
-        device: DeviceLike = "auto",
-        random_state: int | None = 0,
-    ) -> None:
-        self.method = method
-        self.metric = metric
-        self.minimum = minimum
-        self.maximum = maximum
-        self.weights = weights
-        self.exponent = exponent
-        self.center = center
-        self.decay = decay
-        self.iterations = iterations
-        self.tolerance = tolerance
-        self.accelerate = accelerate
-        self.rank_phase = rank_phase
-        self.rank_iterations = rank_iterations
-        self.basis_size = basis_size
-        self.dtype = dtype
-        self.device = device
-        self.random_state = random_state
 
     def check(self):
         """Return the parameters as Settings; raise ParameterError for an invalid one, before reading data."""

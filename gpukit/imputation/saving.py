@@ -34,7 +34,7 @@ LARGEST = 1e6  # of numbers
 
 def pack_model(model):
     """Return (facts, arrays) of a fitted GraphImputer."""
-    facts = {name: getattr(model, f"{name}_") for name in FACTS}
+    facts = persist.facts_of(model, FACTS)
     basis = model.basis_ if uses_basis(model) and model._basis.is_made else None
     more = {
         "options": model.options_._asdict(),
@@ -60,7 +60,8 @@ def unpack(model, facts, arrays):
     decided = Setting(model.weights_, model.exponent_, model.center_, persist.entry_of(facts, "options", dict))
     model.options_ = spectral_of(decided._asdict(), type(model)).options
     model._dtype = np.dtype(check_choice("dtype in its header", facts.get("dtype"), ("float32", "float64")))
-    result = _basis(facts["basis"], arrays) if facts.get("basis") is not None else None
+    basis = persist.entry_of({"basis": None, **facts}, "basis", dict | None)
+    result = None if basis is None else _basis(basis, arrays)
     model.completed_ = arrays["completed"]
     unpack_plan(model, facts, arrays)
     if result is None and (model.adjacency_ is None or (model.plan_ is not None and uses_basis(model))):
@@ -77,14 +78,12 @@ def unpack(model, facts, arrays):
 
 def _basis(facts, arrays):
     """Return the validated Basis of a file."""
-    facts = persist.entry_of({"basis": facts}, "basis", dict)
-    for name, kind in BASIS.items():
-        persist.entry_of(facts, name, kind)
+    facts = {name: persist.entry_of(facts, name, kind) for name, kind in BASIS.items()}
     vectors = read_finite(arrays, "basis.vectors", (None, None), 1e6)  # of length 1
     values = read_finite(arrays, "basis.values", vectors.shape[1:], 1e6)
     if not 1 <= len(values) <= len(vectors) or (facts["exact"] and len(values) < len(vectors)):
         raise DataError(f"its basis has {len(values):,} vectors on {len(vectors):,} vertices.")
-    return Basis(values, vectors, **{name: facts[name] for name in BASIS})
+    return Basis(values, vectors, **facts)
 
 
 def pack_held(model):

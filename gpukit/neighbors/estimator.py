@@ -164,14 +164,11 @@ class SimLSH(Estimator):
         return self
 
     def _packed(self):
-        facts = {name: getattr(self, f"{name}_") for name in FACTS}
-        return facts, {name: getattr(self, f"{name}_") for name in ARRAYS}
+        return persist.facts_of(self, FACTS), persist.facts_of(self, ARRAYS)
 
     def _unpack(self, facts, arrays):
         check_lists(*(arrays[name] for name in ARRAYS))
-        for name, kind in FACTS.items():
-            setattr(self, f"{name}_", persist.entry_of(facts, name, kind))
-        persist.check_seconds(self.timings_)
+        persist.restore_facts(self, facts, FACTS)
         if not 0 <= self.random_share_ <= 1:
             raise DataError(f"random_share is {self.random_share_!r}; it is a share, 0 to 1.")
         for name in ARRAYS:

@@ -63,26 +63,23 @@ def block_of(n_words):
     return min((128, 96, 64, 32), key=lambda block: -(-n_words // block) * block)
 
 
-def launch_words(make, rows, partials, arguments):
-    """Launch a kernel of a maker for rows and words of sums (S, slices, W)."""
-    _, slices, n_words = partials.shape
-    block = block_of(n_words)
-    launch(make(block, slices), (rows.shape[0], blocks(n_words, block)), block, *arguments)
+def launcher_of_words(make, rows, partials):
+    """Return a function that queues a kernel of a maker, with the arguments of its CPU twin.
+
+    rows, partials: positions of the arguments with a row a block, and with the sums (S, slices, W).
+    """
+
+    def launch_words(*arguments):
+        _, slices, n_words = arguments[partials].shape
+        block = block_of(n_words)
+        launch(make(block, slices), (arguments[rows].shape[0], blocks(n_words, block)), block, *arguments)
+
+    return launch_words
 
 
-def hash_columns(*arguments):
-    """Queue hash_columns; see hash_twins.hash_columns."""
-    launch_words(hash_kernels.make_hash_columns, arguments[4], arguments[7], arguments)
-
-
-def join_chunks(*arguments):
-    """Queue join_chunks; see hash_twins.join_chunks."""
-    launch_words(hash_kernels.make_join_chunks, arguments[0], arguments[2], arguments)
-
-
-def add_chunks(*arguments):
-    """Queue add_chunks; see hash_twins.add_chunks."""
-    launch_words(hash_kernels.make_add_chunks, arguments[0], arguments[2], arguments)
+hash_columns = launcher_of_words(hash_kernels.make_hash_columns, 4, 7)
+join_chunks = launcher_of_words(hash_kernels.make_join_chunks, 0, 2)
+add_chunks = launcher_of_words(hash_kernels.make_add_chunks, 0, 2)
 
 
 def add_totals(joins, totals, whole):

@@ -154,18 +154,25 @@ else:
 
     keep_policy, leave_policy = _policy("evict_last"), _policy("evict_first")
 
-    @intrinsic
-    def load4(context, matrix, row, column):
-        """Return (matrix[row, column], ..., matrix[row, column + 3])."""
-        _check(matrix, row, column)
+    def _loader(count, instruction, constraints):
+        """Return an intrinsic that loads `count` float32 numbers from L2."""
 
-        def generate(context, builder, signature, arguments):
-            address = _address(context, builder, signature.args[0], *arguments)
-            text = "ld.global.cg.v4.f32 {$0, $1, $2, $3}, [$4];"
-            quad = _load_vector(builder, [address], 4, FLOAT, text, "=f,=f,=f,=f,l", True)
-            return context.make_tuple(builder, signature.return_type, quad)
+        @intrinsic
+        def load(context, matrix, row, column):
+            """Return (matrix[row, column], ..., matrix[row, column + count - 1])."""
+            _check(matrix, row, column)
 
-        return types.UniTuple(types.float32, 4)(matrix, row, column), generate
+            def generate(context, builder, signature, arguments):
+                address = _address(context, builder, signature.args[0], *arguments)
+                numbers = _load_vector(builder, [address], count, FLOAT, instruction, constraints, True)
+                return context.make_tuple(builder, signature.return_type, numbers)
+
+            return types.UniTuple(types.float32, count)(matrix, row, column), generate
+
+        return load
+
+    load4 = _loader(4, "ld.global.cg.v4.f32 {$0, $1, $2, $3}, [$4];", "=f,=f,=f,=f,l")
+    load2 = _loader(2, "ld.global.cg.v2.f32 {$0, $1}, [$2];", "=f,=f,l")
 
     @intrinsic
     def read4(context, matrix, row, column):
@@ -241,18 +248,6 @@ else:
             return context.get_dummy_value()
 
         return types.void(array, types.uint32, *[types.float32] * 4), generate
-
-    @intrinsic
-    def load2(context, matrix, row, column):
-        """Return (matrix[row, column], matrix[row, column + 1])."""
-        _check(matrix, row, column)
-
-        def generate(context, builder, signature, arguments):
-            address = _address(context, builder, signature.args[0], *arguments)
-            pair = _load_vector(builder, [address], 2, FLOAT, "ld.global.cg.v2.f32 {$0, $1}, [$2];", "=f,=f,l", True)
-            return context.make_tuple(builder, signature.return_type, pair)
-
-        return types.UniTuple(types.float32, 2)(matrix, row, column), generate
 
     @intrinsic
     def widen(context, word):

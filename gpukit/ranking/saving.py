@@ -31,8 +31,7 @@ OPTIONAL |= {"evals_result": dict, "stop_reason": str}  # if fit had an eval_set
 
 def pack_model(model):
     """Return (facts, arrays) of a fitted RankSVM."""
-    entries = {name: getattr(model, f"{name}_") for name in FACTS | OPTIONAL if hasattr(model, f"{name}_")}
-    names = getattr(model, "feature_names_in_", None)
+    names, entries = getattr(model, "feature_names_in_", None), persist.facts_of(model, FACTS | OPTIONAL)
     facts = {"kept": entries, "scale": model.scaling_.kind, "feature_names": None if names is None else names.tolist()}
     ranges = {} if model.scaling_.low is None else {"low": model.scaling_.low, "factor": model.scaling_.factor}
     if model.feature_map_ is not None:
@@ -52,15 +51,16 @@ def unpack(model, facts, arrays):
     for name in names:
         trust.check_array(name, arrays[name], np.float64, (weights if name == "coef" else size,))
         trust.check_finite(name, arrays[name])
-    entries = _validate_training(persist.entry_of(facts, "kept", dict))
+    persist.restore_facts(model, persist.entry_of(facts, "kept", dict), FACTS | OPTIONAL, OPTIONAL)
+    for name in ("history", "path", "trials"):
+        for step in getattr(model, f"{name}_", ()):
+            persist.entry_of({f"a step of {name}": step}, f"a step of {name}", dict)
     columns = _names(persist.entry_of(facts, "feature_names", list | None), size)
     model.coef_, model.n_features_in_ = arrays["coef"], size
     if "columns" in arrays:
         model.n_features_in_ = persist.entry_of(facts, "n_features", int)
         model.columns_ = _columns(arrays["columns"], size, model.n_features_in_)
     model.scaling_ = Scaling(kind, *(arrays[name] for name in names[1:]))
-    for name, value in entries.items():
-        setattr(model, f"{name}_", value)
     if columns is not None:
         model.feature_names_in_ = columns
 
@@ -80,21 +80,6 @@ def _map(facts, arrays, weights):
     if size < 1 or width(feature_map, size) != weights:
         raise DataError(f"it has {weights:,} weights for {size:,} features and {feature_map.extra:,} of their {kind}.")
     return feature_map, size
-
-
-def _validate_training(entries):
-    """Return the validated facts of a training."""
-    known = FACTS | {name: kind for name, kind in OPTIONAL.items() if name in entries}
-    for name in entries:
-        if name not in known:
-            raise DataError(f"{name!r} in its header is nothing that is kept of a training.")
-    for name, kind in known.items():
-        persist.entry_of(entries, name, kind)
-    persist.check_seconds(entries["timings"])
-    for name in {"history", "path", "trials"} & set(entries):
-        for step in entries[name]:
-            persist.entry_of({f"a step of {name}": step}, f"a step of {name}", dict)
-    return entries
 
 
 def _columns(columns, size, n_features):
@@ -202,22 +187,12 @@ def add_scores(graph, model):
     if scaling.kind in FITTED:
         X = graph.add("Mul", graph.add("Sub", X, scaling.low), scaling.factor)
     n = len(model.coef_) - (features.extra if features else 0)
-    scores = graph.add("Gemm", X, model.coef_[:n, None])
+    scores, weights = graph.add("Gemm", X, model.coef_[:n, None]), model.coef_[n:]
     if features and features.extra:
-        extra, weights = ADD[features.kind](graph, X, features, model.coef_[n:])
+        if features.kind == "thresholds":
+            above = graph.add("Greater", graph.add("Gather", X, features.columns, axis=1), features.values)
+            extra, weights = graph.add("Cast", above, to=graph.onnx.TensorProto.DOUBLE), weights * features.heights
+        else:
+            extra = graph.add("Cos", graph.add("Gemm", X, features.directions, features.phases))
         scores = graph.add("Gemm", extra, weights[:, None], scores)
     graph.add("Reshape", scores, np.array([-1], np.int64), output="scores")
-
-
-def add_thresholds(graph, X, thresholds, weights):
-    """Add the steps of feature_map.Thresholds; return (their name, weights of steps of height 1)."""
-    above = graph.add("Greater", graph.add("Gather", X, thresholds.columns, axis=1), thresholds.values)
-    return graph.add("Cast", above, to=graph.onnx.TensorProto.DOUBLE), weights * thresholds.heights
-
-
-def add_fourier(graph, X, fourier, weights):
-    """Add the waves of feature_map.Fourier; return (their name, their weights)."""
-    return graph.add("Cos", graph.add("Gemm", X, fourier.directions, fourier.phases)), weights
-
-
-ADD = {"thresholds": add_thresholds, "fourier": add_fourier}

@@ -70,16 +70,11 @@ def segmented_argsort(
 def argsort(steps, keys, offsets, seed):
     """Return the order of keys (n,) float32 or float64, an array on the device of the steps; DataError for a NaN."""
     keys = steps.resident(keys)
-    refuse_nan(steps.first_nan(keys), len(keys))
+    if (index := steps.first_nan(keys)) < len(keys):
+        raise DataError(f"keys[{index}] is NaN, which has no place in an order: remove it or put a number there.")
     order = steps.empty(len(keys), np.int32)
     steps.argsort(keys, steps.plan(offsets, keys.dtype, seed), order)
     return order
-
-
-def refuse_nan(index, size):
-    """Raise DataError when there is a NaN: index is the first one's, or size for none."""
-    if index < size:
-        raise DataError(f"keys[{index}] is NaN, which has no place in an order: remove it or put a number there.")
 
 
 def require_row(array, what):

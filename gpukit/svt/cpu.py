@@ -72,51 +72,27 @@ def lapack_pays(shape, dtype):
 
 
 def threshold_by_lapack(X, lam, out, whole=False):
-    """Threshold float64 slices, all vectors kept; see threshold."""
+    """Threshold float64 slices, all vectors kept; see threshold. Products of a few numbers must not overflow."""
     values = np.empty((len(X), sides(X.shape)[0] if whole else 0))
 
     def task(k):
-        with np.errstate(over="ignore"):  # a value beyond the largest number is inf
-            return _threshold_slice(X[k], float(lam[k]), out[k], values[k])
+        return _threshold_slice(X[k], float(lam[k]), out[k], values[k])
 
     try:
-        return values, np.array(_all_slices(task, len(X)), np.int32)
+        if len(X) == 1 or 2 * len(X) < cores():  # LAPACK's own threads use the cores
+            ranks = [task(k) for k in range(len(X))]
+        else:
+            with single_threaded_blas():
+                ranks = parallel_map(task, range(len(X)))
     except np.linalg.LinAlgError as error:
         raise GpukitError(
             f"the singular values of a slice did not converge: {error}. Look for numbers of very different size in it."
         ) from error
-
-
-def _all_slices(task, slices):
-    """Return [task(k)], slices distributed over the cores.
-
-    LAPACK's own threads are used if there are fewer slices than half of the cores.
-    """
-    if slices == 1 or 2 * slices < cores():
-        return [task(k) for k in range(slices)]
-    with single_threaded_blas():
-        return parallel_map(task, range(slices))
+    return values, np.array(ranks, np.int32)
 
 
 def _threshold_slice(X, lam, out, values):
     """Threshold one slice into out (m, n) and, unless empty, values; return its rank."""
-    scale = _scale_of(X)
-    if scale == 1.0:
-        return _threshold_scaled(X, lam, out, values)
-    rank = _threshold_scaled(X * scale, lam * scale, out, values)
-    np.divide(out, scale, out=out)
-    np.divide(values, scale, out=values)
-    return rank
-
-
-def _scale_of(X):
-    """Return a power of two that prevents overflow and underflow of products; 1 for most slices."""
-    moderate = 200  # largest binary exponent that needs no scaling
-    _, exponent = math.frexp(float(max(X.max(), -X.min())))
-    return math.ldexp(1.0, -exponent) if abs(exponent) > moderate else 1.0
-
-
-def _threshold_scaled(X, lam, out, values):
     share = 1e-5  # least lam^2 relative to |B'B| for which its eigenvalues are accurate enough
     tall, result = (X, out) if len(X) >= X.shape[1] else (X.T, out.T)
     least = share * np.vdot(X, X) / math.sqrt(tall.shape[1])  # a cheap lower bound of share of |B'B|

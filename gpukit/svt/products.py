@@ -76,7 +76,10 @@ class CpuTools:
     host = staticmethod(np.asarray)
 
     def __init__(self):
-        self.work = None
+        from gpukit.svt import cpu
+        from gpukit.svt.twins import bulge_chasing, subspace
+
+        self.exact, self.products, self.subspace, self.work = cpu, bulge_chasing, subspace, None
 
     def put(self, target, values):
         """Set an array of the device to host values, converted to its type."""
@@ -87,29 +90,21 @@ class CpuTools:
 
     def whiten(self, gram, shift, out):
         """See kernels.subspace.whiten."""
-        from gpukit.svt.twins import subspace as subspace_twins
-
-        subspace_twins.whiten(gram, shift, out)
+        self.subspace.whiten(gram, shift, out)
 
     def combine(self, Y, Z, polynomial, out):
-        """See kernels.products.combine."""
-        from gpukit.svt.twins import bulge_chasing as products_twins
-
-        products_twins.combine(Y, Z, *(Y.dtype.type(factor) for factor in polynomial), out)
+        """See kernels.bulge_chasing.combine."""
+        self.products.combine(Y, Z, *(Y.dtype.type(factor) for factor in polynomial), out)
 
     def threshold(self, X, lam, cap, whole):
         """Threshold slices in place; return (values, ranks) on the host."""
-        from gpukit.svt import cpu
-
-        return cpu.threshold(X, lam, X, whole, cap)
+        return self.exact.threshold(X, lam, X, whole, cap)
 
     def thresholding(self, X, lam, cap, whole):
         """Return a function that thresholds the same arrays in place and returns a function, see `start`.
 
         Its buffers are those of the last such function if their sizes allow.
         """
-        from gpukit.svt import cpu
-
         slices, p = min(len(X), CPU_BATCH), min(X.shape[1:])
         V = None if self.work is None else self.work.V
         if V is None or len(V) < slices or V.shape[1] != p or V.dtype != X.dtype:
@@ -118,17 +113,15 @@ class CpuTools:
 
         def start():
             """Threshold; return a function that returns (values, ranks) on the host, once a GPU has computed them."""
-            result = cpu.threshold(X, lam, X, whole, cap, work)
+            result = self.exact.threshold(X, lam, X, whole, cap, work)
             return lambda: result
 
         return start
 
     def values(self, X):
         """Return all singular values (N, min(m, n)) of X on the host; X is overwritten."""
-        from gpukit.svt import cpu
-
         none = np.zeros(len(X), np.int32)
-        return cpu.threshold(X, none.astype(X.dtype), X, True, none)[0]
+        return self.exact.threshold(X, none.astype(X.dtype), X, True, none)[0]
 
 
 class GpuTools:

@@ -72,8 +72,9 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
     lam = check_thresholds(lam, X)
     target = devices.resolve(device)
     unit = unit_of(X)
-    if (unit < 1).any():
-        X, lam = X * unit[:, None, None], lam * unit
+    if (unit != 1).any():
+        with np.errstate(over="ignore"):  # an infinite threshold exceeds all values as well
+            X, lam = X * unit[:, None, None], lam * unit
     if 0 in X.shape:
         out, values, ranks = np.zeros_like(X), np.zeros((len(X), min(X.shape[1:])), X.dtype), np.zeros(len(X), np.int32)
     else:
@@ -85,7 +86,7 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
             else:
                 from gpukit.svt.cpu import threshold_on_host
             out, values, ranks = threshold_on_host(X, lam, return_values, require)
-    if (unit < 1).any():
+    if (unit != 1).any():
         with np.errstate(over="ignore"):  # a singular value may exceed the range of its slice's numbers
             out, values = out / unit[:, None, None], values / unit[:, None] if return_values else None
     return (out, values, ranks) if return_values else out
@@ -118,9 +119,15 @@ def check_slices(X):
 
 
 def unit_of(X):
-    """Return powers of two (N,) that leave space for sums: below 1 for slices near the end of the range alone."""
+    """Return powers of two (N,) whose products with the slices have sums and squares within the range.
+
+    They are 1 for slices of moderate size.
+    """
     most, unit = np.finfo(X.dtype).max, 2.0**-20  # a slice has 2**18 numbers
     largest = np.maximum(X.max(axis=(1, 2), initial=0), -X.min(axis=(1, 2), initial=0))
+    if X.dtype == np.float64:
+        exponents, moderate = np.frexp(largest)[1], 200  # of products of a few numbers
+        return np.ldexp(1.0, np.where(abs(exponents) > moderate, -exponents, 0))
     return np.where(largest > most * unit, unit, 1.0).astype(X.dtype)
 
 

@@ -181,22 +181,34 @@ def kernels_by_module(package):
 
 
 def parameters_are_documented(package):
-    """Every constructor argument of every class in an estimator.py is described in the class's docstring."""
+    """Every constructor argument of every class in an estimator.py is described in the class's docstring.
+
+    Those that a class has from a base class of the file are described in the class, not in the base class.
+    """
     faults = []
     for path in sorted(Path(package).rglob("estimator*.py")):
-        for node in [n for n in tree_of(path).body if isinstance(n, ast.ClassDef)]:
-            starts = [f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
-            names = [a.arg for f in starts for a in (*f.args.args, *f.args.kwonlyargs) if a.arg != "self"]
-            if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
-                fields = [field for field in node.body if isinstance(field, ast.AnnAssign)]
-                names += [f.target.id for f in fields if "init=False" not in ast.unparse(f)]
-            text = ast.get_docstring(node) or ""
+        classes = {node.name: node for node in tree_of(path).body if isinstance(node, ast.ClassDef)}
+        bases = {
+            name: [classes[b.id] for b in c.bases if getattr(b, "id", "") in classes] for name, c in classes.items()
+        }
+        are_bases = {base.name for parts in bases.values() for base in parts}
+        for name in [name for name in classes if name not in are_bases]:
+            names = [field for part in (classes[name], *bases[name]) for field in arguments_of(part)]
+            text = ast.get_docstring(classes[name]) or ""
             lacking = [n for n in names if not re.search(rf"\b{n}\b", text)]
             if lacking:
-                faults.append(
-                    f"{path.parent.name}: the docstring of {node.name} does not describe {', '.join(lacking)}"
-                )
+                faults.append(f"{path.parent.name}: the docstring of {name} does not describe {', '.join(lacking)}")
     return faults
+
+
+def arguments_of(node):
+    """Return the names of a class's own constructor arguments: of its __init__, or of its fields as a dataclass."""
+    starts = [f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
+    names = [a.arg for f in starts for a in (*f.args.args, *f.args.kwonlyargs) if a.arg != "self"]
+    if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
+        fields = [field for field in node.body if isinstance(field, ast.AnnAssign)]
+        names += [f.target.id for f in fields if "init=False" not in ast.unparse(f)]
+    return names
 
 
 def compilers_have_one_door(package):

@@ -196,6 +196,8 @@ def test_parameters_are_documented_bites(tmp_path, text, faults):
         f'@dataclass(eq=False)\nclass Model:\n    """{text}"""\n    rank: int = 3\n    x_: int = field(init=False)\n'
     )
     assert len(gates.parameters_are_documented(write(tmp_path, {"room/estimator.py": source}))) == faults
+    source = source.replace("Model:", "Base:").replace(text, "A base.") + f'class Model(Base):\n    """{text}"""\n'
+    assert len(gates.parameters_are_documented(write(tmp_path, {"room/estimator.py": source}))) == faults
 
 
 @pytest.mark.parametrize("line", ["from numba import njit", "import numba.cuda as cuda", "def f():\n    import numba"])

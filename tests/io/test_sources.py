@@ -12,7 +12,6 @@ import pytest
 from gpukit import documents, ratings, read_letor, read_ratings
 from gpukit.cli.factorization.listing import read_lists
 from gpukit.errors import DataError
-from gpukit.evaluation.negatives import read_negatives
 from gpukit.factorization.lists.files import lines_of
 from gpukit.io import sources
 from gpukit.io.records import find_byte
@@ -274,7 +273,6 @@ MARKED = {
         lambda path: len(read_ratings(path)),
         1,
     ),
-    "negatives": ("(1,2)\t3\t4\n", lambda path: read_negatives(path).users.tolist(), ["1"]),
     "titles": ("1,A film\n", lambda path: lines_of(path, "titles"), [(1, ["1", "A film"])]),
     "lists": ("7,4.5\n", lambda path: read_lists(path, "auto", None, "last", None).item_ids.tolist(), [7]),
 }

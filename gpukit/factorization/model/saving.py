@@ -41,7 +41,6 @@ FACTS = {
     "trials": list,
     "feedback": str,
 }
-NOT_ALWAYS = {"random_share", "feedback"}  # only of LSHMF; not in files of earlier versions
 LATER = {"ease": 0.0, "ease_decay": 0.0}  # not in files of earlier versions
 FORMER = {"blend", "share", "recency"}  # in files of earlier versions
 CHOSEN = {  # of `settings.Choice.facts`
@@ -213,7 +212,6 @@ def _second_model(header, arrays, shape, choice, done):
 
 def pack_model(model):
     """Return (facts, arrays) of a fitted model."""
-    facts = {name: getattr(model, f"{name}_") for name in FACTS if hasattr(model, f"{name}_")}
     arrays = persist.spread(STATE, model._state) | persist.spread(HISTORY, model._rated)
     if model._state.item_weights.size:
         arrays[WEIGHTS] = upper_halves(model._state.item_weights)
@@ -224,7 +222,7 @@ def pack_model(model):
         arrays |= persist.spread(HEAD, model._head)
     arrays |= {name: getattr(model, f"_{name}") for name in MARKED if hasattr(model, f"_{name}")}
     later = {"updates": model.updates_} if getattr(model, "updates_", None) else {}
-    return {"standard": list(model._scale), "kept": facts, **later}, arrays | ids
+    return {"standard": list(model._scale), "kept": persist.facts_of(model, FACTS), **later}, arrays | ids
 
 
 def unpack(model, facts, arrays):
@@ -251,10 +249,12 @@ def unpack(model, facts, arrays):
     sizes = sizes_of(state)
     check_state(state, shape, sizes)
     check_history(rated, shape)
-    training = {"feedback": "explicit", **validate_training(persist.entry_of(facts, "kept", dict))}
-    check_facts(training["chosen"], training["feedback"], sizes[0])
-    for name, value in training.items():
-        setattr(model, f"{name}_", value)
+    training = {"feedback": "explicit", **persist.entry_of(facts, "kept", dict)}  # missing in files of earlier versions
+    persist.restore_facts(model, training, FACTS, optional=("random_share",))
+    if model.feedback_ not in FEEDBACK[1:]:
+        raise DataError(f"'feedback' in its header is {model.feedback_!r:.80}.")
+    check_epochs(model.history_)
+    check_facts(model.chosen_, model.feedback_, sizes[0])
     if "updates" in facts:
         model.updates_ = check_entries(facts["updates"])
     model.set_fitted(state, rated, scale, *ids.values())
@@ -266,21 +266,6 @@ def unpack(model, facts, arrays):
         if name in arrays:
             check_seen(arrays[name], shape, name)
             setattr(model, f"_{name}", arrays[name])
-
-
-def validate_training(training):
-    """Return the validated facts of a training in a file."""
-    for name in training:
-        if name not in FACTS:
-            raise DataError(f"{name!r} in its header is nothing that is kept of a training.")
-    for name in FACTS:
-        if name in training or name not in NOT_ALWAYS:
-            persist.entry_of(training, name, FACTS[name])
-    if training.get("feedback", "explicit") not in FEEDBACK[1:]:
-        raise DataError(f"'feedback' in its header is {training['feedback']!r:.80}.")
-    check_epochs(training["history"])
-    persist.check_seconds(training["timings"])
-    return training
 
 
 LARGEST = 1e15  # of a parameter: products of a thousand pairs of them are finite
@@ -400,18 +385,15 @@ def check_epochs(history):
 def restore_choice(entries, settings, n_epochs):
     """Return the settings.Choice from the dict of `Choice.kept`.
 
-    settings: settings.Settings of the same estimator; n_epochs: the estimator's own, or None. Raises DataError for
-    entries that are not valid.
+    settings: settings.Settings of the same estimator; n_epochs: the estimator's own, or None. Raises DataError or
+    ParameterError for invalid entries.
     """
     kinds = {**kinds_of(KEPT_SETTINGS), **(kinds_of(CLICKS) if settings.feedback == "implicit" else {})}
     facts = {name: persist.entry_of({**LATER, **entries}, name, kind) for name, kind in kinds.items()}
     others = (persist.entry_of(entries, name, kind) for name, kind in (("trials", list), ("why", str)))
-    try:
-        check_integer("epochs", facts["epochs"], 0)
-        check_real("a number of its settings", facts["regularization"], 0.0)
-        check_chosen(facts, 1)
-    except ParameterError as error:
-        raise DataError(str(error)) from None
+    check_integer("epochs", facts["epochs"], 0)
+    check_real("a number of its settings", facts["regularization"], 0.0)
+    check_chosen(facts, 1)
     facts |= {name: tuple(facts[name]) for name in ("damping", "trend")}
     if n_epochs is not None:
         facts["epochs"] = settings.epochs

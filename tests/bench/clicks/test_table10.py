@@ -11,8 +11,6 @@ from gpukit.bench.clicks import LearningCurve
 from gpukit.bench.measurement import add_printed, record_epochs
 from gpukit.device import Device, cpu
 from gpukit.errors import DataError
-from gpukit.evaluation.lists import judge_sampled
-from gpukit.evaluation.negatives import Negatives
 from gpukit.factorization import MatrixFactorization
 from gpukit.ratings import as_ratings
 
@@ -29,9 +27,7 @@ def planted():
     clicks = as_ratings((users + 500, items + 7000, np.ones(len(users), np.float32)))
     others = np.array([random.choice(np.flatnonzero(~row), 10, replace=False) for row in mine | mask]) + 7000
     others[0, 0], held[1] = 9999, 2000  # unknown items
-    return ncf_data.make_ncf(
-        clicks, Negatives(np.arange(USERS) + 500, held + 7000, others, np.ones(others.shape, bool))
-    )
+    return ncf_data.make_ncf(clicks, np.arange(USERS) + 500, np.column_stack((held + 7000, others)))
 
 
 @pytest.fixture
@@ -41,10 +37,10 @@ def ncf():
 
 def test_candidates_are_in_the_rows_of_the_clicks(ncf):
     users, items = ncf.pairs
-    candidate_ids = np.column_stack((ncf.tests.clicks, ncf.tests.items))
+    test_users, candidate_ids = ncf.tests
     ids = ncf.clicks.item_ids[items].reshape(candidate_ids.shape)
     assert (ids[~ncf.unknown] == candidate_ids[~ncf.unknown]).all()
-    assert (ncf.clicks.user_ids[users].reshape(candidate_ids.shape) == ncf.tests.users[:, None]).all()
+    assert (ncf.clicks.user_ids[users].reshape(candidate_ids.shape) == test_users[:, None]).all()
     assert (
         ncf.unknown[0, 1]
         and ncf.unknown[1, 0]
@@ -54,8 +50,8 @@ def test_candidates_are_in_the_rows_of_the_clicks(ncf):
 
 def test_a_model_is_evaluated_by_its_scores(ncf):
     model = MatrixFactorization(solver="ials", n_factors=4, n_epochs=2, device="cpu").fit(ncf.clicks)
-    tests, ids, expected = ncf.tests, ncf.clicks.item_ids, []
-    for user, click, negatives in zip(tests.users.tolist(), tests.clicks.tolist(), tests.items.tolist()):
+    (users, candidates), ids, expected = ncf.tests, ncf.clicks.item_ids, []
+    for user, (click, *negatives) in zip(users.tolist(), candidates.tolist()):
         score = {item: model.predict([user], [item])[0] if item in ids else -np.inf for item in (click, *negatives)}
         expected.append(naive.sampled_metrics(score[click], [score[item] for item in negatives], 10))
     assert ncf.evaluate_model(model) == pytest.approx(np.mean(expected, axis=0), abs=1e-12)
@@ -65,10 +61,45 @@ def test_unknown_items_rank_last(ncf):
     scores = np.where(np.arange(11) == 0, 1.0, 0.0) + np.zeros((USERS, 11))
     scores[0, 1] = 99
     hit, ndcg = ncf.evaluate(scores)
-    expected = judge_sampled("", np.where(ncf.unknown, np.nan, scores), ncf.candidates.there, (10,)).row(10)
-    assert (hit, ndcg) == (expected["hr"], expected["ndcg"]) and ncf.evaluate(-scores)[0] < hit
-    first = ncf.evaluate(scores)[1]
-    assert first == pytest.approx((USERS - 1 + 1 / np.log2(11)) / USERS, abs=0.02)
+    assert ncf.evaluate(-scores)[0] < hit
+    assert ndcg == pytest.approx((USERS - 1 + 1 / np.log2(11)) / USERS, abs=0.02)
+
+
+def test_hits_and_ndcg_are_their_definitions():
+    random = np.random.default_rng(1)
+    scores, there = random.integers(0, 12, (60, 31)).astype(np.float32), random.random((60, 31)) < 0.8
+    there[:, 0] = True
+    users, items = np.zeros(60, np.int32), np.zeros(scores.shape, np.int32)
+    tests = [naive.sampled_metrics(row[0], row[1:][mask[1:]].tolist(), 10) for row, mask in zip(scores, there)]
+    expected = np.mean(tests, axis=0)
+    assert ncf_data.Ncf(None, None, users, items, there).evaluate(scores) == pytest.approx(expected, abs=1e-13)
+
+
+def evaluate_all(scores, items=0):
+    """Return HR@10 and NDCG@10 of scores (1, n) of candidates that all count; items: rows, -1 for unknown."""
+    scores = np.array(scores, np.float32)
+    there = np.ones(scores.shape, bool)
+    return ncf_data.Ncf(None, None, np.zeros(1, np.int32), np.broadcast_to(items, scores.shape), there).evaluate(scores)
+
+
+def test_constant_scores_are_worth_what_chance_is():
+    for constant in (np.zeros((1, 100)), np.full((1, 100), np.nan)):
+        expected = 0.1, sum(1 / np.log2(np.arange(2, 12))) / 100
+        assert evaluate_all(constant) == pytest.approx(expected)
+
+
+def test_scores_that_are_not_numbers_are_last():
+    assert evaluate_all([[np.nan, *range(10)]])[0] == 0
+    assert evaluate_all([[-5.0, *[np.nan] * 10]])[0] == 1
+    assert evaluate_all([[5.0, *range(10)]], np.append(-1, np.zeros(10, int)))[0] == 0
+
+
+def test_what_is_dropped_of_the_candidates():
+    clicks = as_ratings((np.repeat([0, 1], 5), np.arange(10), np.ones(10)))
+    candidates = np.array([[17, 17, 3, 12, 12, 9], [12, 3, 6, 12, 13, 13]])  # users have 0 to 4 and 5 to 9
+    ncf = ncf_data.make_ncf(clicks, np.array([0, 1]), candidates)
+    assert ncf.items.tolist() == [[-1, -1, 3, -1, -1, 9], [-1, 3, 6, -1, -1, -1]]
+    assert ncf.there.tolist() == [[True, False, False, True, False, True], [True, True, False, False, True, False]]
 
 
 def test_evaluations_are_not_timed():
@@ -144,7 +175,8 @@ def test_a_fraction_of_the_users(tmp_path):
     (tmp_path / "ncf/ml-1m.test.negative").write_text(tests)
     whole, half = ncf_data.read(tmp_path), ncf_data.read(tmp_path, 0.5)
     assert (len(whole.clicks), len(half.clicks), half.clicks.shape) == (8, 4, (2, 5))
-    assert whole.candidates.users.tolist() == [0, 1, 2, 3] and half.candidates.users.tolist() == [0, 1]
+    assert whole.users.tolist() == [0, 1, 2, 3] and half.users.tolist() == [0, 1]
+    assert whole.tests[1].tolist() == [[7, 1, 2]] * 4
     assert whole.name == ncf_data.NAME and half.name == f"{ncf_data.NAME} x 0.5"
 
 

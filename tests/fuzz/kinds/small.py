@@ -41,27 +41,6 @@ def pairs(path, use):
     return {"users": users, "items": items}
 
 
-def negative_samples():
-    """Test clicks with their negatives, as numbers and as words."""
-    text = {
-        "two.negative": b"(0,25)\t1064\t174\t2791\n(1,133)\t1072\t3154\t3368\n(2,207)\t2216\t209\t207\n",
-        "words.negative": b"(ann,x y)\tz\tw w\tv\n(bob, y)\tx y\tw w\tu\n",
-    }
-    return [single(name, data) for name, data in text.items()]
-
-
-def negatives(path, use):
-    """read_negatives, and the ranked candidates of a model."""
-    from gpukit.evaluation.negatives import read_negatives
-
-    found = read_negatives(path)
-    answer = {"users": found.users, "items": found.clicks}
-    if use["judge"]:
-        pairs = np.repeat(found.users, found.items.shape[1]), found.items.ravel()
-        models.fitted("MatrixFactorization").pair_scores(pairs, by="rating", unknown="baseline")
-    return answer
-
-
 def titles(path, use):
     """read_titles."""
     from gpukit.ratings import read_titles
@@ -129,15 +108,6 @@ KINDS = [
         categories,
         tables.categories,
         lambda rng: {"items": bool(rng.integers(2))},
-        pipes=True,
-    ),
-    Kind(
-        "negatives",
-        negative_samples,
-        TEXT,
-        negatives,
-        tables.pairs,
-        lambda rng: {"judge": bool(rng.integers(2))},
         pipes=True,
     ),
     Kind("ids", id_samples, TEXT, ids, judges.asked, id_uses),
