@@ -14,7 +14,7 @@ from gpukit.errors import ParameterError
 from gpukit.persist import atomic_write, check_writable
 
 SHAPES = (
-    *("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007"),
+    *("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"),
     *("ego-facebook", "64x64x2100", "512x512x2600"),
 )
 SCALE = click.FloatRange(0, 1, min_open=True)
