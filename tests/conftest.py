@@ -127,7 +127,6 @@ def pytest_collection_finish():
     gc.enable()
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_runtest_protocol(item, nextitem):
     """Send one report of a passed test: messages of parallel processes cost as much as a small test."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
