@@ -94,30 +94,41 @@ def pytest_collection_modifyitems(config, items):
 
     The smallest irregular launch of each kernel is fast, whatever the mark of its function.
     """
-    files = {name: set() for name in PATTERNS}
+    files, left_out = {name: set() for name in PATTERNS}, []
     for item in items:
-        is_smallest = item.nodeid.removeprefix("tests/") in STANDS_FOR
-        if is_smallest or item.get_closest_marker("nightly"):  # of a case; others of the function are slow
+        is_smallest, marks = item.nodeid.removeprefix("tests/") in STANDS_FOR, marks_of(item)
+        if is_smallest or "nightly" in marks:  # of a case; others of the function are slow
             item.own_markers = [mark for mark in item.own_markers if mark.name != "slow"]
-        marks = {mark.name for mark in item.iter_markers()}
+            marks = marks_of(item)
         if is_smallest or marks.isdisjoint(TIERS):
             item.add_marker("fast")
         for name in marks & files.keys():
             files[name].add(item.path)
+        if is_left_out(config, marks):
+            left_out.append(item)
     for name, pattern in PATTERNS.items():
         for path in files[name]:
             if not pattern.search(path.read_text(encoding="utf-8")):
                 raise pytest.UsageError(f"{path}: write pytest.mark.{name} in full, else runs with -m miss the file")
-    leave_out(config, items, lambda item: item.get_closest_marker("simulator") and not SIMULATED)
-    if not config.option.markexpr:
-        leave_out(config, items, lambda item: item.get_closest_marker("nightly"))
-    if not asks_for_kernels(config):
-        leave_out(config, items, lambda item: not runs_here(item))
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
 
 
-def runs_here(item):
-    """Return True if a test runs without a GPU: kernels in the simulator, otherwise all others."""
-    return bool(item.get_closest_marker("kernel")) == SIMULATED and not item.get_closest_marker("gpu")
+def marks_of(item):
+    """Return the names of a test's marks."""
+    return {mark.name for mark in item.iter_markers()}
+
+
+def is_left_out(config, marks):
+    """Return True if a test with these marks does not run here, or is nightly and no marks are named.
+
+    Without a GPU kernels run in the simulator, all others outside it.
+    """
+    if "simulator" in marks and not SIMULATED or "nightly" in marks and not config.option.markexpr:
+        return True
+    return not asks_for_kernels(config) and (("kernel" in marks) != SIMULATED or "gpu" in marks)
 
 
 def pytest_collection_finish():
@@ -127,7 +138,6 @@ def pytest_collection_finish():
     gc.enable()
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_runtest_protocol(item, nextitem):
     """Send one report of a passed test: messages of parallel processes cost as much as a small test."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
@@ -135,7 +145,6 @@ def pytest_runtest_protocol(item, nextitem):
     for report in runtestprotocol(item, nextitem=nextitem, log=False):
         if report.when == "call" or not report.passed or report.sections or report.duration > 0.01:
             item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
 
 
@@ -155,14 +164,6 @@ def pytest_xdist_make_scheduler(config, log):
     from shares import Shares
 
     return Shares(config, log) if config.getvalue("dist") == "loadfile" else None
-
-
-def leave_out(config, items, is_left_out):
-    """Remove the tests for which a function returns True from items."""
-    left_out = [item for item in items if is_left_out(item)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not is_left_out(item)]
 
 
 def pytest_runtest_setup(item):

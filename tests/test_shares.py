@@ -51,3 +51,10 @@ def test_a_share_is_a_file_or_a_case_of_the_compile_tier():
     assert share("tests/io/test_a.py::test_b[c-d]") == "tests/io/test_a.py"
     case = "tests/compile/test_compile.py::test[room.scale"
     assert share(f"{case}-8.0") == share(f"{case}-9.0") == case
+
+
+def test_a_passed_test_sends_one_report(pytestconfig):
+    """The protocol of conftest.py comes before pytest's own, which sends three; the last one in the list is first."""
+    hooks = pytestconfig.hook.pytest_runtest_protocol.get_hookimpls()
+    first = [hook for hook in hooks if not (hook.wrapper or hook.hookwrapper)][-1]
+    assert first.plugin_name.endswith("conftest.py")

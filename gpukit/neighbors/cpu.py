@@ -63,27 +63,33 @@ def select_pairs(table, numbers, n_neighbors, runs):
         yield first, smallest_listed(begins, lists.sizes, lists.entries, n_neighbors)
 
 
+def _flags(items):
+    """Return Items.rated as bool, so that loops are compiled for one type: updates have uint8, as on a GPU."""
+    return items.rated.view(np.bool_)
+
+
 def hamming_stripes(items, settings):
     """Return stripe(first, keys); see plan.py."""
-    return lambda first, keys: twins.hamming_distances(items.codes, items.rated, first, keys)
+    rated = _flags(items)
+    return lambda first, keys: twins.hamming_distances(items.codes, rated, first, keys)
 
 
 def sorted_tables(items, settings):
     """Return (hashes (q, N) float32, mates (q, N) int32): hashes of each fine hashing, and the sorted items."""
     shape = settings.q, len(items.codes)
     hashes, mates = np.empty(shape, np.float32), np.empty(shape, np.int32)
-    twins.table_hashes(items.codes, items.rated, settings.p * settings.bits, hashes)
+    twins.table_hashes(items.codes, _flags(items), settings.p * settings.bits, hashes)
     sorting.argsort(hashes.ravel(), sorting.plan(formulas.table_offsets(*shape), np.float32), mates.ravel())
     return hashes, mates
 
 
 def bucket_stripes(items, settings):
     """Return stripe(first, keys); see plan.py."""
-    width, tables = settings.p * settings.bits, sorted_tables(items, settings)
+    width, tables, rated = settings.p * settings.bits, sorted_tables(items, settings), _flags(items)
 
     def stripe(first, keys):
         twins.fill(keys.ravel(), np.uint32(settings.q))
-        twins.bucket_matches(items.codes, items.rated, width, *tables, first, keys)
+        twins.bucket_matches(items.codes, rated, width, *tables, first, keys)
 
     return stripe
 

@@ -124,11 +124,11 @@ def build_tree(y, offsets, arity=None):
     """
     if len(y) > MOST:
         raise DataError(f"RankSVM takes up to {MOST:,} documents; there are {len(y):,}. Train on fewer queries.")
-    offsets = np.asarray(offsets, np.int64)
+    y, offsets = np.require(y, np.float64, "W"), np.asarray(offsets, np.int64)  # read-only: loops are compiled anew
     l, m = len(y), len(offsets) - 1
     query, documents, rank_level, place, level = np.empty((5, l), np.int32)
     levels, fresh = np.empty(m, np.int32), np.empty(l, np.bool_)
-    sorting.argsort(np.asarray(y, np.float64), sorting.plan(offsets, np.float64), documents)
+    sorting.argsort(y, sorting.plan(offsets, np.float64), documents)
     _number_levels(y, offsets, documents, query, rank_level, place, level, levels, fresh)
     group_starts = np.append(np.flatnonzero(fresh), l).astype(np.int32)
     first_group = np.append(0, np.cumsum(levels)).astype(np.int32)

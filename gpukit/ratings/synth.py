@@ -219,11 +219,17 @@ def alias_table(weights):
     """
     n = len(weights)
     share = weights * (n / weights.sum())
-    threshold, other = np.full(n, np.uint32(0xFFFFFFFF)), np.arange(n).astype(np.int32)
-    small, large = np.flatnonzero(share < 1.0), np.flatnonzero(share >= 1.0)
-    stack, n_small, position = np.empty(n, dtype=np.int64), len(small), 0
-    stack[:n_small] = small
-    while n_small > 0 and position < len(large):
+    threshold, other = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.int32)
+    stack, large, n_small, n_large, position = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), 0, 0, 0
+    for item in range(n):
+        threshold[item], other[item] = np.uint32(0xFFFFFFFF), item
+        if share[item] < 1.0:
+            stack[n_small] = item
+            n_small += 1
+        else:
+            large[n_large] = item
+            n_large += 1
+    while n_small > 0 and position < n_large:
         n_small -= 1
         low, high = stack[n_small], large[position]
         threshold[low] = np.uint32(share[low] * 4294967295.0)
@@ -288,15 +294,36 @@ def _race(key, weights, user_items):
     times = np.empty(len(weights), dtype=np.float64)
     for item in range(len(weights)):
         times[item] = -np.log((random.bits(key, item) + 1.0) * 2.0**-32) / weights[item]
-    if len(user_items) == len(weights):
-        user_items[:] = np.arange(len(weights))
-        return
-    last = np.partition(times, len(user_items) - 1)[len(user_items) - 1]
+    last = _kth_smallest(times.copy(), len(user_items) - 1)
     count = 0
     for item in range(len(weights)):
         if times[item] <= last and count < len(user_items):
             user_items[count] = item
             count += 1
+
+
+@njit
+def _kth_smallest(values, k):
+    """Return the value with k smaller or equal ones, reordering values; numba compiles np.partition for seconds."""
+    first, last = 0, len(values) - 1
+    while first < last:
+        pivot, low, high = values[(first + last) // 2], first, last
+        while low <= high:
+            while values[low] < pivot:
+                low += 1
+            while values[high] > pivot:
+                high -= 1
+            if low <= high:
+                values[low], values[high] = values[high], values[low]
+                low += 1
+                high -= 1
+        if k <= high:
+            last = high
+        elif k >= low:
+            first = low
+        else:
+            break
+    return values[k]
 
 
 @by_block(lambda indptr: len(indptr) - 1, fastmath=False)

@@ -19,11 +19,10 @@ def warp_meeting(operation, mask, value):
 
 def brought(thread, came, lane):
     """Return the value of a lane; the thread's own for lanes outside the warp; undefined for an inactive lane."""
-    own = came[thread.thread_id]
     if not 0 <= lane < WARP:
-        return own
-    number = thread.warp * WARP + lane
-    return came[number] if number in came else undefined((), np.asarray(own).dtype)[()]
+        return came[thread.thread_id]
+    number = thread.first_of_warp + lane
+    return came[number] if number in came else undefined((), np.asarray(came[thread.thread_id]).dtype)[()]
 
 
 def lanes_mask(lanes):

@@ -25,9 +25,11 @@ class Divergence(RuntimeError):
 class Came(dict):
     """{thread number: value} of a meeting's threads, the same object for all of them."""
 
+    made = None
+
     def once(self, make):
         """Return make(values), computed once for all threads."""
-        if not hasattr(self, "made"):
+        if self.made is None:
             self.made = make(self.values())
         return self.made
 
@@ -58,10 +60,12 @@ class Thread(greenlet):
         thread.gr_context = block.context
         thread.block, thread.thread_id, thread.threadIdx, thread.blockIdx = block, number, index_of(*index), block.index
         thread.warp, thread.lane = divmod(number, WARP)
+        thread.first_of_warp = number - thread.lane
         return thread
 
     def run(self):
         """Run the kernel for each thread that this greenlet is given."""
+        self.turn = self.switch  # looked up once
         self.idle.threads.append(self)
         self.parent.switch()
         while True:
@@ -141,7 +145,7 @@ class Block:
 
     def _step(self):
         """Run each ready thread to its next meeting or its end."""
-        self.turns = iter([thread.switch for thread in self.ready] + [self.launcher.switch])
+        self.turns = iter([*[thread.turn for thread in self.ready], self.launcher.switch])
         next(self.turns)()
 
     def _expected(self, place):
@@ -152,10 +156,13 @@ class Block:
 
     def _close(self, places):
         """End meetings: their threads are ready."""
-        self.ready = self._in_order(number for place in places for number in self.meetings.pop(place))
+        numbers = []
+        for place in places:
+            numbers += self.meetings.pop(place)
+        self.ready = self._in_order(numbers)
 
     def _in_order(self, numbers):
-        return [self.live[number] for number in sorted(numbers, reverse=self.backwards)]
+        return [*map(self.live.__getitem__, sorted(numbers, reverse=self.backwards))]
 
     def _report(self):
         groups = {}

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from ranking import inputs, letor, naive
-from scipy import stats
 from support import data
 
 from evaluation import naive as metrics
@@ -33,7 +33,7 @@ def plain(y, scores, offsets, ndcg, relevant):
         found["pa"] = metrics.pairwise_accuracy(y, scores, queries, 0)
         found["pa_ties"] = metrics.pairwise_accuracy(y, scores, queries, 1)
     parts = [slice(*ends) for ends in zip(offsets[:-1], offsets[1:]) if ends[1] > ends[0]]
-    taus = [stats.kendalltau(y[part], scores[part])[0] for part in parts if len(np.unique(y[part])) > 1]
+    taus = [scipy.stats.kendalltau(y[part], scores[part])[0] for part in parts if len(np.unique(y[part])) > 1]
     found["tau"] = np.mean(np.nan_to_num(taus)) if taus else np.nan
     means = [mean_ndcg(y[part], scores[part], ndcg) for part in parts]
     means = [m for m in means if m is not None] if ndcg == "skip-blank" else [m or 0 for m in means]

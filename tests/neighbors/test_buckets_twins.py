@@ -38,6 +38,19 @@ def test_tables_are_sorted_and_items_without_ratings_come_last():
         assert order[-1] == 10 and np.isinf(row[10]) and np.isfinite(np.delete(row, 10)).all()
 
 
+@pytest.mark.parametrize("stripes", [cpu.hamming_stripes, cpu.bucket_stripes])
+def test_flags_of_an_update_compile_nothing(stripes):
+    """They are uint8, as on a GPU; those of a training are bool."""
+    settings = Settings(1, 2, 5, 3, search="buckets")
+    made, rated = codes(20, settings.n_words, settings.n_bits)
+    keys, loops = np.empty((2, 20, 20), np.uint32), [twins.hamming_distances, twins.table_hashes, twins.bucket_matches]
+    stripes(Items(None, made, rated), settings)(0, keys[0])
+    compiled = [len(loop.addresses) for loop in loops]
+    stripes(Items(None, made, rated.astype(np.uint8)), settings)(0, keys[1])
+    np.testing.assert_array_equal(keys[1], keys[0])
+    assert [len(loop.addresses) for loop in loops] == compiled
+
+
 def test_different_codes_with_one_hash_do_not_meet():
     """The hash selects pairs to compare, the bits decide."""
     made, rated = codes(9, 1, 24)

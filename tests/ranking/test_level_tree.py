@@ -52,6 +52,16 @@ def test_tables(name, arity):
     assert all(array.dtype == np.int32 for array in made[:-1])
 
 
+def test_read_only_labels_compile_nothing():
+    """A column of a data frame is read-only."""
+    at = inputs.queries([3, 5], 2)
+    expected, labels = problem.build_tree(at.y, at.offsets), at.y.copy()
+    labels.flags.writeable = False
+    compiled = len(problem._number_levels.addresses)
+    np.testing.assert_array_equal(problem.build_tree(labels, at.offsets).documents, expected.documents)
+    assert len(problem._number_levels.addresses) == compiled
+
+
 def test_labels_of_neighbouring_queries_are_kept_apart():
     """The last label of a query equals the first of the next one; -0 is 0."""
     made = problem.build_tree(np.array([2.0, 1, 2, 2, 5, -0.0, 0.0]), np.array([0, 2, 5, 7]))

@@ -66,13 +66,14 @@ def test_decimal_commas(write, sep, header):
     assert triples(read_ratings(quoted)) == expected
 
 
-def test_decimal_commas_of_long_files(write):
-    """In every block, also for counts and weights."""
-    rows = [(user, item, (user * item) % 7 / 2) for user in range(300) for item in range(300)]
+def test_decimal_commas_of_long_files(write, monkeypatch):
+    """In every block of some thousand lines, also for counts and weights, and far behind the first lines."""
+    monkeypatch.setattr("gpukit.ratings.chunk_reader.BLOCK", 1 << 14)
+    rows = [(user, item, (user * item) % 7 / 2) for user in range(100) for item in range(100)]
     text = "".join(f"{user}\t{item}\t{value:g}\t0,5\n".replace(".", ",") for user, item, value in rows)
     read = read_ratings(write(text), columns="user,item,rating,weight")
     assert read.values.tolist() == [value for _, _, value in rows] and (read.weights == 0.5).all()
-    with pytest.raises(DataError, match="line 90,001: the rating '2.5' is written with a point, and others"):
+    with pytest.raises(DataError, match="line 10,001: the rating '2.5' is written with a point, and others"):
         read_ratings(write(text + "1\t900\t2.5\t1\n"), columns="user,item,rating,-")
 
 

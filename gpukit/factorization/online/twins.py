@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.prepare.formulas import ASIDE, KNOWN, chunk_count, field, first_factor
 from gpukit.primitives.search import lower_bound, upper_bound
@@ -173,7 +173,7 @@ def begin_rows(start, stop, table, flags, starts, first, fixed_squares, work):
             begin_row(first, r, work[r])
             work[r, squares] = starts[r + 1] - starts[r]
         else:
-            work[r] = table[r]
+            copy_row(table[r], work[r])
             work[r, squares] = fixed_squares
 
 

@@ -1,5 +1,7 @@
 """Forged checkpoints with valid checksums: rejected in one line before training."""
 
+import functools
+
 import numpy as np
 import pytest
 from base.test_forged import changed, forgeries, places
@@ -12,13 +14,18 @@ from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.model import saving
 
 PARAMETERS = {"early_stopping": 3}  # the best state is stored if the user passes validation ratings
-VALIDATION = planted().split(0.2, 0)
+
+
+@functools.cache
+def parts():
+    """Return the Ratings for training and for validation; not on import, which every process does."""
+    return planted().split(0.2, 0)
 
 
 @pytest.fixture(scope="module")
 def point(tmp_path_factory):
     path = tmp_path_factory.mktemp("point") / "point"
-    interrupted(make(MatrixFactorization, **PARAMETERS), VALIDATION[0], path, validation=VALIDATION[1])
+    interrupted(make(MatrixFactorization, **PARAMETERS), parts()[0], path, validation=parts()[1])
     return path
 
 
@@ -26,7 +33,7 @@ def refused(path, data):
     """Return the error message for a checkpoint; None if the training completes."""
     try:
         model = make(MatrixFactorization, **PARAMETERS)
-        saving.load_checkpoint(path, model, data, VALIDATION[0].shape, model.check())
+        saving.load_checkpoint(path, model, data, parts()[0].shape, model.check())
     except ModelError as error:
         assert "\n" not in str(error) and str(path) in str(error)
         return str(error)
@@ -37,7 +44,7 @@ def resumed(path):
     """As `refused`, through fit."""
     try:
         model = make(MatrixFactorization, **PARAMETERS)
-        model.fit(VALIDATION[0], validation=VALIDATION[1], checkpoint=path, resume=True)
+        model.fit(parts()[0], validation=parts()[1], checkpoint=path, resume=True)
     except ModelError as error:
         assert "\n" not in str(error) and str(path) in str(error)
         return str(error)

@@ -14,7 +14,7 @@ SOLVERS = [dcm, ost, p_swx]
 def pair_sums(solver, at, u):
     """Return problem.Sums; the solver must write every element."""
     sums = Sums(*np.full((2, len(u)), np.nan))
-    solver(at.order, at.s, at.level, at.offsets, u, sums)
+    solver(at.order, at.s, at.level, at.offsets.astype(np.int32), u, sums)  # as the library passes them
     return sums
 
 
