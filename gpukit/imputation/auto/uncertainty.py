@@ -233,12 +233,16 @@ class Deviations(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Hidden values: residuals, kinds and runs (numbers of their runs), (values,); features (values, FEATURES)."""
+    """Hidden values: residuals, kinds, runs (numbers of their runs) and entries (of the table), (values,).
+
+    features (values, FEATURES).
+    """
 
     residuals: np.ndarray
     kinds: np.ndarray
     features: np.ndarray
     runs: np.ndarray
+    entries: np.ndarray
 
     def select(self, index):
         return Errors(*(part[index] for part in self))
@@ -362,7 +366,7 @@ def count_independent(errors, sizes):
     """Return the number of independent errors among those beyond ends.
 
     n / (1 + 2 sum over the lags j within a run of r_j^2), because r^2 is the correlation of the squares of normal
-    values with correlation r.
+    values with correlation r. n: number of entries, each counted once, however many folds hide it.
     """
     beyond = errors.kinds == BEYOND
     ratios, runs = errors.residuals[beyond] / np.maximum(sizes[beyond], 1e-300), errors.runs[beyond]
@@ -373,7 +377,8 @@ def count_independent(errors, sizes):
         pairs[: len(run)] += np.arange(len(run), 0, -1)
     products, pairs = products[pairs > 0], pairs[pairs > 0]
     r = products / pairs / max(products[0] / pairs[0], 1e-300)
-    return float(pairs[0] / (1 + 2 * (np.square(r[1:]) * pairs[1:]).sum() / pairs[0]))
+    entries = len(np.unique(errors.entries[beyond]))
+    return float(entries / (1 + 2 * (np.square(r[1:]) * pairs[1:]).sum() / pairs[0]))
 
 
 def fit(errors, strengths):
