@@ -16,6 +16,9 @@ own series only on one side. So such runs are hidden in other series at the same
 a series, or in years of another regime, do not predict their errors. If few other series are observed there, they are
 a weak sample, and without them methods lack predictors. Then the series themselves have such runs hidden before their
 ends too, together with everything beyond.
+
+Two or three runs of a series choose a method, but do not show the size of its errors. Deviations are learned at further
+origins (`origins_of`), where the selected methods alone are run again (Tashman, Int. J. Forecasting 16, 2000).
 """
 
 from typing import NamedTuple

@@ -6,8 +6,9 @@ f holds logarithms of features of the filled table, the graph and the mask (`com
 squares to log |error|, separately for vertices hidden whole, for values beyond the ends of their series, and for all
 others. The strength of each group is the one with the lowest interval score on folds left out of the fit. Values beyond
 an end are a kind of their own: no later value bounds the error. Their deviation grows with the distance like the change
-of a random walk with the changes of the series (`changes_beyond`), to a power selected in the same way. Where no hidden
-value is as far from an observation, it grows with the distance instead of its root (masking.beyond_hidden).
+of a random walk with the changes of the series (`changes_beyond`), to a power selected in the same way. They are
+learned at more origins than methods are judged at, and as far from the last observation as values are missing
+(masking.origins_of).
 
 The scale of a kind is chosen so that the central 90 % interval of a normal distribution contains 90 % of its errors on
 folds left out of the fit. With few vertices hidden whole, or few folds with values beyond an end, the share is raised
