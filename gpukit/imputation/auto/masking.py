@@ -16,6 +16,9 @@ own series only on one side. So such runs are hidden in other series at the same
 a series, or in years of another regime, do not predict their errors. If few other series are observed there, they are
 a weak sample, and without them methods lack predictors. Then the series themselves have such runs hidden before their
 ends too, together with everything beyond.
+
+Two or three runs of a series choose a method, but do not show the size of its errors. Deviations are learned at further
+origins (`origins_of`), where the selected methods alone are run again (Tashman, Int. J. Forecasting 16, 2000).
 """
 
 from typing import NamedTuple
@@ -27,7 +30,7 @@ from gpukit.imputation.constants import FEW_UNITS, FEWEST_OBSERVED, LEAST_SHARE,
 from gpukit.model_selection.splits import order_by_values
 from gpukit.streams import Numpy
 
-LEAST_FOLDS, FOLDS = 2, 5  # with many runs, and usually; chosen
+LEAST_FOLDS, FOLDS, MOST_FOLDS = 2, 5, 12  # with many runs, usually, and with few runs; chosen
 
 
 class Hidden(NamedTuple):
@@ -58,7 +61,6 @@ def draw_folds(seen, seed, count, options):
 
     options: see overlay_runs. Other arguments as in folds_of.
     """
-    most_folds = 12  # with few runs; chosen
     many_runs, enough_units = 2000, 40  # in the first fold; vertices and start times of runs in all folds; chosen
     if seen.sum() < FEWEST_OBSERVED or (is_whole_only(seen) and seen.any(axis=1).sum() < FEWEST_OBSERVED):
         return []
@@ -66,7 +68,7 @@ def draw_folds(seen, seed, count, options):
     vertices, free, hidden_folds, units = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), [], 0
     few = len(vertices) <= min(FEW_UNITS, len(seen) - 1)
     vertex_folds = count or (max(FOLDS, len(vertices)) if few else FOLDS)
-    for fold in range(count or max(FOLDS, min(max(most_folds, vertex_folds), SAMPLE_NUMBERS // seen.size))):
+    for fold in range(count or max(FOLDS, min(max(MOST_FOLDS, vertex_folds), SAMPLE_NUMBERS // seen.size))):
         whole = dead_vertices(seen, vertices, fold, vertex_folds) & free
         runs = overlay_runs(seen, free & ~whole, rng, options)
         hidden = Hidden(whole | runs.values, whole | runs.lost)
@@ -185,6 +187,18 @@ def split_pattern(pattern, anywhere):
     shorten_runs. anywhere: keep runs of fewer rows in the inner pattern. Runs of fewer rows where few others are
     observed stay there too if they are less than half of it.
     """
+    common, partial, rare = runs_at_ends(pattern, anywhere)
+    first, last = common + partial
+    columns = np.arange(pattern.shape[1])
+    inner = pattern & (columns >= first[:, None]) & (columns < (len(columns) - last)[:, None])
+    return inner, shorten_runs(common, ~pattern) + rare, partial
+
+
+def runs_at_ends(pattern, anywhere=False):
+    """Return lengths (2, n) of the runs at the ends of a pattern (n, T): see split_pattern.
+
+    Those of most rows, those of fewer rows, and the latter where few others are observed.
+    """
     fewest_others = 10  # fewer are a weaker sample than runs at other times; test
     lengths = np.array([pattern.argmin(axis=1), pattern[:, ::-1].argmin(axis=1)])
     count = np.count_nonzero(lengths, axis=1, keepdims=True)
@@ -192,10 +206,7 @@ def split_pattern(pattern, anywhere):
     common, partial = lengths * is_common, lengths * ~(is_common | anywhere)
     if 2 * np.sum(partial * is_rare) < np.count_nonzero(pattern) - common.sum():
         partial = partial * ~is_rare
-    first, last = common + partial
-    columns = np.arange(pattern.shape[1])
-    inner = pattern & (columns >= first[:, None]) & (columns < (len(columns) - last)[:, None])
-    return inner, shorten_runs(common, ~pattern) + partial * is_rare, partial
+    return common, partial, partial * is_rare
 
 
 def shorten_runs(lengths, seen):
@@ -204,18 +215,28 @@ def shorten_runs(lengths, seen):
     return np.where(4 * lengths > observed, np.maximum(observed // RUNS_PER_SERIES, 1), lengths)
 
 
-def beyond_hidden(seen):
-    """Return (N, T): the distance to an observation over the longest at which values are hidden, at least 1.
+def origins_of(problem):
+    """Return [Hidden] that end series at several times, to learn deviations beyond ends.
 
-    It is above 1 only for runs at an end of most rows of seen (N, T), which are shortened to be hidden.
+    Everything beyond an origin is lost, and values are judged up to the full length of the run at the end, for runs of
+    most rows and those of fewer rows where few others are observed. Origins are an eighth of the observed values
+    apart, or the length of the run if it is shorter, until half of a row is lost.
     """
-    alive, columns = seen.any(axis=1), np.arange(seen.shape[1])
-    lengths = np.array([seen.argmax(axis=1), seen[:, ::-1].argmax(axis=1)])
-    is_common = 2 * np.count_nonzero(lengths, axis=1, keepdims=True) > np.count_nonzero(alive)
-    hidden = np.where(is_common, shorten_runs(lengths, seen), lengths)
-    (first, last), (at_first, at_last) = lengths[..., None], hidden[..., None]
-    longest = np.where(columns < first, at_first, np.where(columns >= len(columns) - last, at_last, len(columns)))
-    return np.maximum(scans.distances(seen) / longest, 1.0)
+    alive = problem.seen.any(axis=1)
+    seen, origins = problem.seen[alive], []
+    common, _, rare = runs_at_ends(~seen)
+    lengths, observed = common + rare, np.count_nonzero(seen, axis=1)
+    if not problem.ordered or not lengths.any():
+        return []
+    for number in range(1, 1 + max(FOLDS, min(MOST_FOLDS, SAMPLE_NUMBERS // problem.seen.size))):
+        hidden, lost = hide_at_both_ends(hide_before_origin, seen, seen, lengths, number)
+        is_kept = (2 * np.count_nonzero(lost, axis=1) <= observed)[:, None]
+        if not (hidden & is_kept).any():
+            break
+        origin = hide_nothing(problem.seen)
+        origin.values[alive], origin.lost[alive] = hidden & is_kept, lost & is_kept
+        origins.append(origin)
+    return origins
 
 
 def hide_at_both_ends(hide, seen, free, lengths, *more):
@@ -240,6 +261,15 @@ def hide_at_start(seen, free, lengths):
     lost = seen & (columns < end)
     lost &= 2 * lost.sum(axis=1, keepdims=True) <= seen.sum(axis=1, keepdims=True)
     return lost & free & (columns >= start[:, None]), lost
+
+
+def hide_before_origin(seen, free, lengths, number):
+    """Return (hidden, lost) (n, T) bool of runs of `lengths` (n,) at the start of rows, up to an origin."""
+    count, columns = np.count_nonzero(seen, axis=1), np.arange(seen.shape[1])
+    steps = np.minimum(lengths, np.maximum(count // 8, 1))
+    end = np.where(lengths > 0, seen.argmax(axis=1) + number * steps, 0)[:, None]
+    lost = seen & (columns < end)
+    return lost & free & (columns >= end - lengths[:, None]), lost
 
 
 def hide_in_other_rows(seen, free, lengths, rng):

@@ -20,7 +20,6 @@ from gpukit._pool import map_row_blocks
 from gpukit.imputation import kriging, local, regression, regularized_em, scans, simple
 from gpukit.imputation.auto import uncertainty
 from gpukit.imputation.auto.judging import KINDS, NEVER, error_of, finite_estimate, kinds, row_of, run_concurrently
-from gpukit.imputation.auto.masking import beyond_hidden
 from gpukit.imputation.auto.uncertainty import Deviations, changes_beyond, compute_features
 from gpukit.imputation.constants import KNOTS, MOST_VALUES
 from gpukit.imputation.smoothness import method as smoothness
@@ -197,18 +196,18 @@ def combine_members(problem, plan, estimates):
 
     map_row_blocks(fill_rows, missing.shape)
     features, changes = compute_features(problem, field, estimates, missing), changes_beyond(problem, missing)
-    if changes.any():  # faster than the root of the distance where no hidden value is as far: trends turn
-        changes = changes * np.sqrt(beyond_hidden(problem.seen)[missing])
     deviation[missing] = plan.deviations.at(kind[missing], features, changes)
     return (estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)
 
 
-def build_plan(folds, judged, tried, metric, may_bend):
+def build_plan(folds, origins, trials, metric, may_bend):
     """Return the Plan of methods judged on folds.
 
-    judged: [Trial] on all folds, see judging.start_search. tried: those of methods that were only tried. may_bend:
-    allow corrections of estimates.
+    origins: [Fold] that only deviations are learned on, see masking.origins_of. trials: (judged, tried): [Trial] on all
+    folds, see judging.start_search, and those of methods that were only tried. may_bend: allow corrections of
+    estimates.
     """
+    judged, tried = trials
     fold_kinds = [kinds(fold.problem) for fold in folds]
     members, shares = choose_members(folds, fold_kinds, judged, metric)
     estimates = list(zip(*(member.row["estimates"] for member in members)))
@@ -219,10 +218,6 @@ def build_plan(folds, judged, tried, metric, may_bend):
     bends = learn_bends(hidden, metric, units) if may_bend else zero_bends()
     fields = [apply_bends(bends, field, k) for field, k in zip(fields, fold_kinds)]
     errors = [errors_of(*parts) for parts in zip(itertools.count(), folds, fold_kinds, estimates, fields)]
-    changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
-    first, count = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
-    least = uncertainty.least_of(first.values[first.seen], count)
-    model = uncertainty.learn_with_growth(errors, changes, units[0], least)
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
     chosen = [member.candidate for member in members]
     served = dict(zip((one.name for one in chosen), (mean / mean.sum()).tolist()))
@@ -230,7 +225,23 @@ def build_plan(folds, judged, tried, metric, may_bend):
     if len(members) > 1 or bends.any():
         rows.append(row_of(MIX, served, [part.residuals for part in errors], metric, 1.0))
     rows = sorted(rows, key=lambda row: row.error)
-    return Plan([(one.name, one.setting) for one in chosen], shares, bends, model, rows, [])
+    plan = Plan([(one.name, one.setting) for one in chosen], shares, bends, None, rows, [])
+    errors += [errors_at_origin(plan, number, fold) for number, fold in enumerate(origins, len(folds))]
+    return plan._replace(deviations=learn_deviations([*folds, *origins], errors, units[0]))
+
+
+def errors_at_origin(plan, number, fold):
+    """Return uncertainty.Errors of a Plan without deviations on a Fold that its choice does not know."""
+    estimates, fold_kinds = estimates_of(fold.problem, plan), kinds(fold.problem)
+    field = apply_bends(plan.bends, weighted_mean(estimates, plan.shares, fold_kinds), fold_kinds)
+    return errors_of(number, fold, fold_kinds, estimates, field)
+
+
+def learn_deviations(folds, errors, units):
+    """Return Deviations learned from the errors on folds; units: number of vertices hidden whole."""
+    changes, first = [changes_beyond(fold.problem, fold.hidden) for fold in folds], folds[0].problem
+    least = uncertainty.least_of(first.values[first.seen], sum(map(len, changes)))
+    return uncertainty.learn_with_growth(errors, changes, units, least)
 
 
 def count_units(folds, fold_kinds):
@@ -264,7 +275,8 @@ def errors_of(number, fold, fold_kinds, estimates, field):
     features = compute_features(fold.problem, field, estimates, fold.hidden)
     row, first, end = scans.runs(fold.hidden)
     runs = np.repeat(number * fold.hidden.size + np.arange(len(row)), end - first)  # distinct in all folds
-    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features, runs)
+    entries = np.flatnonzero(fold.hidden)
+    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features, runs, entries)
 
 
 def report(trials, folds, served, metric):

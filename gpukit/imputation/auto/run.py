@@ -23,8 +23,10 @@ def decide(problem, name, known_settings, progress=None):
     """
     options = problem.options
     window = problem.window(1 << 20)  # entries of a long problem that methods are judged on
-    folds = masking.folds_of(window, options.seed)
-    folds = [Fold(hidden.values, window.without(hidden.lost), window.values) for hidden in folds]
+    hidden_folds = masking.folds_of(window, options.seed), masking.origins_of(window)
+    folds, origins = (
+        [Fold(hidden.values, window.without(hidden.lost), window.values) for hidden in parts] for parts in hidden_folds
+    )
     if not folds:
         return plan_without_folds(problem, name)._replace(units=problem.units)
     runs = count_units(folds[:1], [kinds(folds[0].problem)])[1]
@@ -45,7 +47,7 @@ def decide(problem, name, known_settings, progress=None):
         lambda index: judge(final[index], window, known_settings, progress),
     )
     tried = [trial for method, trial in trials.items() if method not in chosen]
-    plan = build_plan(folds, judged, tried, options.metric, name == "auto")
+    plan = build_plan(folds, origins, (judged, tried), options.metric, name == "auto")
     return plan._replace(notes=notes_of(problem), units=problem.units)
 
 

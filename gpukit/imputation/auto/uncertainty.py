@@ -6,8 +6,9 @@ f holds logarithms of features of the filled table, the graph and the mask (`com
 squares to log |error|, separately for vertices hidden whole, for values beyond the ends of their series, and for all
 others. The strength of each group is the one with the lowest interval score on folds left out of the fit. Values beyond
 an end are a kind of their own: no later value bounds the error. Their deviation grows with the distance like the change
-of a random walk with the changes of the series (`changes_beyond`), to a power selected in the same way. Where no hidden
-value is as far from an observation, it grows with the distance instead of its root (masking.beyond_hidden).
+of a random walk with the changes of the series (`changes_beyond`), to a power selected in the same way. They are
+learned at more origins than methods are judged at, and as far from the last observation as values are missing
+(masking.origins_of).
 
 The scale of a kind is chosen so that the central 90 % interval of a normal distribution contains 90 % of its errors on
 folds left out of the fit. With few vertices hidden whole, or few folds with values beyond an end, the share is raised
@@ -233,12 +234,16 @@ class Deviations(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Hidden values: residuals, kinds and runs (numbers of their runs), (values,); features (values, FEATURES)."""
+    """Hidden values: residuals, kinds, runs (numbers of their runs) and entries (of the table), (values,).
+
+    features (values, FEATURES).
+    """
 
     residuals: np.ndarray
     kinds: np.ndarray
     features: np.ndarray
     runs: np.ndarray
+    entries: np.ndarray
 
     def select(self, index):
         return Errors(*(part[index] for part in self))
@@ -362,7 +367,7 @@ def count_independent(errors, sizes):
     """Return the number of independent errors among those beyond ends.
 
     n / (1 + 2 sum over the lags j within a run of r_j^2), because r^2 is the correlation of the squares of normal
-    values with correlation r.
+    values with correlation r. n: number of entries, each counted once, however many folds hide it.
     """
     beyond = errors.kinds == BEYOND
     ratios, runs = errors.residuals[beyond] / np.maximum(sizes[beyond], 1e-300), errors.runs[beyond]
@@ -373,7 +378,8 @@ def count_independent(errors, sizes):
         pairs[: len(run)] += np.arange(len(run), 0, -1)
     products, pairs = products[pairs > 0], pairs[pairs > 0]
     r = products / pairs / max(products[0] / pairs[0], 1e-300)
-    return float(pairs[0] / (1 + 2 * (np.square(r[1:]) * pairs[1:]).sum() / pairs[0]))
+    entries = len(np.unique(errors.entries[beyond]))
+    return float(entries / (1 + 2 * (np.square(r[1:]) * pairs[1:]).sum() / pairs[0]))
 
 
 def fit(errors, strengths):

@@ -8,7 +8,7 @@ import pytest
 
 from gpukit import GraphImputer
 from gpukit.imputation import scans
-from gpukit.imputation.auto import judging, plan, uncertainty
+from gpukit.imputation.auto import judging, uncertainty
 from gpukit.persist import load_model
 from imputation.auto.test_auto import asked
 
@@ -65,7 +65,7 @@ def test_errors_say_how_deviations_grow(power):
         changes.append(np.exp(rng.uniform(0, 3, 300)))
         features = rng.normal(size=(300, uncertainty.FEATURES))
         errors = 2.0 * changes[-1] ** power * rng.normal(size=300)
-        parts.append(uncertainty.Errors(errors, np.full(300, judging.KINDS - 1), features, np.arange(300)))
+        parts.append(uncertainty.Errors(errors, np.full(300, judging.KINDS - 1), features, *[np.arange(300)] * 2))
     found = uncertainty.learn_with_growth(parts, changes)
     assert found.growth[1] == power
     low, high = found.at(np.full(2, judging.KINDS - 1), np.zeros((2, uncertainty.FEATURES)), np.array([1.0, 20.0]))
@@ -75,7 +75,7 @@ def test_errors_say_how_deviations_grow(power):
 def test_few_values_beyond_ends_are_like_others():
     rng = np.random.default_rng(0)
     features = rng.normal(size=(400, uncertainty.FEATURES))
-    part = uncertainty.Errors(rng.normal(size=400), np.full(400, 2), features, np.arange(400))
+    part = uncertainty.Errors(rng.normal(size=400), np.full(400, 2), features, *[np.arange(400)] * 2)
     changes = np.r_[np.ones(10), np.zeros(390)]
     found, plain = uncertainty.learn_with_growth([part, part], [changes] * 2), uncertainty.learn([part, part])
     np.testing.assert_array_equal(found.at(part.kinds, part.features, changes), plain.at(part.kinds, part.features))
@@ -85,7 +85,8 @@ def beyond(residuals, length):
     """Errors beyond ends, in runs of a length."""
     count = len(residuals)
     kinds = np.full(count, uncertainty.BEYOND)
-    return uncertainty.Errors(residuals, kinds, np.zeros((count, uncertainty.FEATURES)), np.arange(count) // length)
+    entries = np.arange(count)
+    return uncertainty.Errors(residuals, kinds, np.zeros((count, uncertainty.FEATURES)), entries // length, entries)
 
 
 def test_errors_of_a_run_that_agree_count_as_one():
@@ -96,6 +97,8 @@ def test_errors_of_a_run_that_agree_count_as_one():
         found = [uncertainty.count_independent(one, np.ones(runs * length)) for one in (alike, free)]
         np.testing.assert_allclose(found[0], runs)
         assert 0.8 * runs * length < found[1] <= runs * length
+    again = uncertainty.concatenate([free, free._replace(runs=free.runs + runs)])  # the same values in two folds
+    np.testing.assert_allclose(uncertainty.count_independent(again, np.ones(2 * len(free.runs))), found[1])
     joined = uncertainty.concatenate([alike.select(slice(80)), alike.select(slice(80, None))])
     assert uncertainty.count_independent(joined, np.ones(480)) == found[0]
     widths = [uncertainty.student_factor(one, np.ones(480), 0.9) for one in (alike, free)]
@@ -191,14 +194,13 @@ def test_intervals_at_the_end_of_one_series_hold(name):
     assert 0.8 <= np.mean(shares) <= 1.0
 
 
-def test_deviations_grow_faster_where_no_hidden_value_is_as_far(monkeypatch):
-    """By the root of the excess of the distance, to the power that was selected."""
-    missing = np.zeros((8, 150), bool)
+def test_long_runs_are_learned_from_values_as_far_from_an_observation(monkeypatch):
+    """Two thirds of what is observed are missing; runs of a sixth choose the method."""
+    missing, hidden = np.zeros((8, 150), bool), []
     missing[:, -60:] = True
+    learn = uncertainty.learn_with_growth
+    monkeypatch.setattr(uncertainty, "learn_with_growth", lambda *given: hidden.append(given) or learn(*given))
     _, model = covered(drifts(0), missing, "interpolation")
-    monkeypatch.setattr(plan, "beyond_hidden", lambda seen: np.ones(seen.shape))
-    _, usual = covered(drifts(0), missing, "interpolation")
-    ratio = (model.deviation_[missing] / usual.deviation_[missing]).reshape(8, 60)
-    assert ratio[0, -1] > 1.1
-    power = np.log(ratio[0, -1]) / np.log(2)  # hidden runs end at 15
-    np.testing.assert_allclose(ratio, np.tile(np.maximum(np.arange(1, 61) / 15, 1) ** (power / 2), (8, 1)), rtol=1e-5)
+    (errors, *_), *others = hidden
+    assert not others and [len(part.residuals) for part in errors] == [8 * 15] * 3 + [8 * 11, 8 * 22, 8 * 33, 8 * 44]
+    assert [row.folds for row in model.report_] == [3] * len(model.report_)

@@ -223,17 +223,37 @@ def test_intervals_of_inner_gaps_hold_where_most_is_missing_at_ends():
     assert within[inner].mean() > 0.8
 
 
-def test_distances_beyond_the_hidden_ones():
-    """Of 12 observed values, runs of two are hidden for longer ones at the end of all series; others as they are."""
-    seen = np.ones((4, 20), bool)
-    seen[:, -8:] = False
-    expected = np.ones((4, 20))
-    expected[:, -8:] = np.maximum(np.arange(1, 9) / 2, 1)
-    np.testing.assert_array_equal(masking.beyond_hidden(seen), expected)
-    np.testing.assert_array_equal(masking.beyond_hidden(seen[:, ::-1]), expected[:, ::-1])
-    seen[2:] = [[True], [False]]  # a series that goes on, and one without values: half of the others end
-    expected[2:] = 1
-    seen[1, -8:] = True
-    np.testing.assert_array_equal(masking.beyond_hidden(seen), np.ones((4, 20)))
-    seen[1, -8:] = False
-    np.testing.assert_array_equal(masking.beyond_hidden(seen), expected)
+def origins(seen, ordered=True):
+    return masking.origins_of(asked(np.ones(seen.shape), seen, ordered))
+
+
+@pytest.mark.parametrize("length, steps", [(60, [11, 22, 33, 44]), (20, [16, 32, 48, 64]), (5, range(5, 61, 5))])
+def test_origins_hide_runs_at_their_full_length(length, steps):
+    seen = np.ones((6, 150), bool)
+    seen[:, -length:] = False
+    last = 150 - length
+    for part in (origins(seen), [masking.Hidden(*np.array(one)[..., ::-1]) for one in origins(seen[:, ::-1])]):
+        assert [int(hidden.sum()) for hidden, _ in part] == [6 * min(step, length) for step in steps]
+        for step, (hidden, lost) in zip(steps, part):
+            first = last - step
+            assert hidden[:, first : first + length][:, : min(step, length)].all()
+            assert lost[:, first:last].all() and np.count_nonzero(lost) == 6 * step
+
+
+def test_series_with_both_ends_missing_keep_half():
+    seen = np.ones((3, 100), bool)
+    seen[:, :20] = seen[:, -20:] = seen[2] = False
+    found = origins(seen)
+    assert [int(hidden.sum()) for hidden, _ in found] == [2 * 14, 2 * 28]
+    assert all((hidden == lost).all() and not lost[2].any() for hidden, lost in found)
+
+
+def test_only_runs_hidden_in_their_own_rows_have_origins():
+    seen = np.ones((30, 100), bool)
+    seen[:2, -20:] = False
+    assert origins(seen) == []  # hidden in other rows
+    few = origins(seen[:5])
+    assert few and all(hidden[:2].any() and not lost[2:].any() for hidden, lost in few)
+    seen[:, -20:] = False
+    assert origins(seen) and not origins(seen, False)
+    assert origins(np.random.default_rng(0).random((30, 100)) < 0.5) == []
