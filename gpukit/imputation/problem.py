@@ -17,6 +17,9 @@ import numpy as np
 from gpukit._pool import map_row_blocks
 from gpukit.base import check_choice
 from gpukit.errors import DataError
+from gpukit.graphs.basis import GraphBasis
+from gpukit.imputation.constants import FEWEST_VERTICES, MOST_VALUES
+from gpukit.imputation.patches import choose_patches
 from gpukit.imputation.periods import in_time, period_of, rising_times
 
 Center = Literal["none", "global", "entry"]
@@ -125,6 +128,21 @@ class Problem(NamedTuple):
         shape = (is_kept.stop // n, n) if most >= n else (1, most)
         return self._replace(values=self.values[:, is_kept], seen=self.seen[:, is_kept], at=times, shape=shape)
 
+    def patches(self, numbers):
+        """Return the problem of patches of a large graph, about `numbers` numbers, for methods without a Fourier basis.
+
+        At least FEWEST_VERTICES are kept, and all of them where few values are observed.
+        """
+        whole = len(self.values)
+        count = max(FEWEST_VERTICES, numbers // self.values.shape[1])
+        if whole <= count or np.count_nonzero(self.seen) * count < MOST_VALUES * whole:
+            return self
+        rows = choose_patches(self.adjacency, count, np.random.default_rng(self.options.seed))
+        units = None if self.units is None else Units(*(part[rows] for part in self.units))
+        adjacency, values, seen = self.adjacency[rows][:, rows], self.values[rows], self.seen[rows]
+        place = self.place._replace(basis=GraphBasis(adjacency, device=self.place.device))
+        return self._replace(adjacency=adjacency, values=values, seen=seen, units=units, place=place)
+
 
 def lonely(problem):
     """Return (N,) bool: unobserved vertices without edges."""
@@ -145,6 +163,7 @@ class Method(NamedTuple):
     ordered   needs columns in order of time
     unjoined  fills in unobserved vertices without edges
     host      does not use a GPU
+    needs     what `suits` asks for, for a message
     """
 
     name: str
@@ -155,6 +174,7 @@ class Method(NamedTuple):
     ordered: bool = False
     host: bool = False
     unjoined: bool = False
+    needs: str = ""
 
 
 def always(problem):
@@ -165,6 +185,9 @@ def always(problem):
 def in_order(problem):
     """Return True for columns in order of time."""
     return problem.ordered
+
+
+SEVERAL_IN_ORDER = "two or more series in order of time"
 
 
 def several_in_order(problem):
