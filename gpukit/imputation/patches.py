@@ -2,7 +2,7 @@
 
 import numpy as np
 
-PATCHES = 16  # patches at first; chosen
+PATCHES, VERTICES = 16, 512  # patches at least, and vertices of one about; chosen
 
 
 def choose_patches(adjacency, count, rng):
@@ -16,7 +16,7 @@ def choose_patches(adjacency, count, rng):
     alone = max(round(count * len(isolated) / len(order)), count - len(joined))
     is_chosen = np.zeros(len(order), bool)
     is_chosen[isolated[:alone]] = True
-    missing, starts, front = count - alone, PATCHES, joined[:0]
+    missing, starts, front = count - alone, max(PATCHES, count // VERTICES), joined[:0]
     while missing:
         if not len(front):
             front, starts = joined[~is_chosen[joined]][:starts], 2 * starts

@@ -55,7 +55,7 @@ def check_suits(method, window, problem):
         raise DataError(
             f"the method {method.name!r} has nothing to say about these data: it needs {method.needs}. They are "
             f"{count:,} vertices of {columns:,} columns, {'in' if problem.ordered else 'without an'} order of time. "
-            "Give times if they are missing, take another method, or 'auto' (--method auto)."
+            f"{'Take' if problem.ordered else 'Give times, take'} another method, or 'auto' (--method auto)."
         )
 
 
