@@ -13,7 +13,7 @@ after the transform Z = U' G by the Laplacian's eigenvectors U:
     serve.py       other tensors on the same graph, later columns
     problem.py     series on a graph; definition of a method; centering, units
     periods.py     order and period of columns                 scans.py       passes along the rows of a table
-    constants.py   constants that decide results
+    constants.py   constants that decide results               patches.py    samples of the vertices of large graphs
     auto/          comparison of methods on hidden values, ensembles, standard deviations
     simple.py      means, interpolation, seasonal means, trends beyond the ends of series
     kriging.py     a Gaussian process on the graph             regularized_em.py   joint distribution of the vertices
