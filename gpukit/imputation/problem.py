@@ -19,7 +19,6 @@ from gpukit.base import check_choice
 from gpukit.errors import DataError
 from gpukit.graphs.basis import GraphBasis
 from gpukit.imputation.constants import FEWEST_VERTICES, MOST_VALUES
-from gpukit.imputation.patches import choose_patches
 from gpukit.imputation.periods import in_time, period_of, rising_times
 
 Center = Literal["none", "global", "entry"]
@@ -68,6 +67,7 @@ def _sums(tensor, mask):
 
 
 FEWEST_WINDOW = 256
+PATCHES, PATCH_VERTICES = 16, 512  # patches at least, and vertices of one about; chosen
 
 
 class Problem(NamedTuple):
@@ -142,6 +142,30 @@ class Problem(NamedTuple):
         adjacency, values, seen = self.adjacency[rows][:, rows], self.values[rows], self.seen[rows]
         place = self.place._replace(basis=GraphBasis(adjacency, device=self.place.device))
         return self._replace(adjacency=adjacency, values=values, seen=seen, units=units, place=place)
+
+
+def choose_patches(adjacency, count, rng):
+    """Return `count` vertices of a graph, csr (N, N), in ascending order.
+
+    Patches grow from random vertices, all by their neighbours at a time. If they fill their components, others begin,
+    twice as many each time. The share of isolated vertices is that of the graph.
+    """
+    order, is_joined = rng.permutation(adjacency.shape[0]), np.diff(adjacency.indptr) > 0
+    joined, isolated = order[is_joined[order]], order[~is_joined[order]]
+    alone = max(round(count * len(isolated) / len(order)), count - len(joined))
+    is_chosen = np.zeros(len(order), bool)
+    is_chosen[isolated[:alone]] = True
+    missing, starts, front = count - alone, max(PATCHES, count // PATCH_VERTICES), joined[:0]
+    while missing:
+        if not len(front):
+            front, starts = joined[~is_chosen[joined]][:starts], 2 * starts
+        if len(front) > missing:
+            front = rng.permutation(front)[:missing]
+        is_chosen[front] = True
+        missing -= len(front)
+        near = np.unique(adjacency[front].indices)
+        front = near[~is_chosen[near]]
+    return np.flatnonzero(is_chosen)
 
 
 def lonely(problem):

@@ -12,8 +12,7 @@ from gpukit.graphs import basis
 from gpukit.imputation import local, problem, run
 from gpukit.imputation.auto import run as auto
 from gpukit.imputation.auto.judging import KINDS
-from gpukit.imputation.patches import choose_patches
-from gpukit.imputation.problem import Problem, Units
+from gpukit.imputation.problem import Problem, Units, choose_patches
 from gpukit.imputation.smoothness import method as smoothness
 
 T = 24
