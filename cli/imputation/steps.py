@@ -209,7 +209,7 @@ def evaluate(ask, done):
 
 
 def errors_of(estimate, truth, where):
-    """Return {relative, mean_absolute} errors of an estimate (N, m, n).
+    """Return {relative, mean_absolute} errors of an estimate, in any shape of N m n numbers, against a truth (N, m, n).
 
     relative: ||estimate - truth|| / ||truth|| over the whole tensor, which differs from the truth under the mask alone.
     mean_absolute: under the mask `where`.
@@ -217,7 +217,7 @@ def errors_of(estimate, truth, where):
 
     def sums_of(rows):
         true = truth[rows].astype(np.float64)
-        errors = (estimate[rows] - true)[where[rows]]
+        errors = (estimate[rows].reshape(true.shape) - true)[where[rows]]
         return errors.size, np.abs(errors).sum(), np.square(errors).sum(), np.square(true).sum()
 
     count, absolute, squares, size = np.sum(map_row_blocks(sums_of, (len(truth), truth[0].size)), axis=0).tolist()

@@ -18,4 +18,5 @@ def test_errors_against_a_truth(whole, dtype):
     found = errors_of(estimate, truth, where)
     assert found["relative"] == pytest.approx(np.linalg.norm(errors) / np.linalg.norm(truth.astype(float)))
     assert found["mean_absolute"] == pytest.approx(np.abs(errors).mean())
+    assert errors_of(estimate.reshape(5000, 20), truth, where) == found, "completed in the shape of the input"
     assert errors_of(estimate, np.zeros_like(truth), where)["relative"] is None
