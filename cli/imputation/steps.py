@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import map_row_blocks
 from gpukit._version import __version__
 from gpukit.cli import report, teams
 from gpukit.cli.convert import describe_graph
@@ -208,13 +209,16 @@ def evaluate(ask, done):
 
 
 def errors_of(estimate, truth, where):
-    """Return {relative, mean_absolute} errors of an estimate (N, m, n).
+    """Return {relative, mean_absolute} errors of an estimate, in any shape of N m n numbers, against a truth (N, m, n).
 
     relative: ||estimate - truth|| / ||truth|| over the whole tensor, which differs from the truth under the mask alone.
     mean_absolute: under the mask `where`.
     """
-    parts = zip(estimate, truth, where)
-    errors = np.concatenate([np.subtract(values, true, dtype=np.float64)[chosen] for values, true, chosen in parts])
-    size = sum(float(np.square(true, dtype=np.float64).sum()) for true in truth)  # one by one, to save memory
-    relative = float(np.sqrt(np.square(errors).sum() / size)) if size else None
-    return {"relative": relative, "mean_absolute": float(np.abs(errors).mean())}
+
+    def sums_of(rows):
+        true = truth[rows].astype(np.float64)
+        errors = (estimate[rows].reshape(true.shape) - true)[where[rows]]
+        return errors.size, np.abs(errors).sum(), np.square(errors).sum(), np.square(true).sum()
+
+    count, absolute, squares, size = np.sum(map_row_blocks(sums_of, (len(truth), truth[0].size)), axis=0).tolist()
+    return {"relative": np.sqrt(squares / size).item() if size else None, "mean_absolute": absolute / count}

@@ -11,7 +11,7 @@ after the transform Z = U' G by the Laplacian's eigenvectors U:
     inputs.py      validation of user input                    forms.py       tables of users as arrays, and back
     options.py     values of parameters, fitted options        saving.py      model files
     serve.py       other tensors on the same graph, later columns
-    problem.py     series on a graph; definition of a method; centering, units
+    problem.py     series on a graph, patches of it; definition of a method; centering, units
     periods.py     order and period of columns                 scans.py       passes along the rows of a table
     constants.py   constants that decide results
     auto/          comparison of methods on hidden values, ensembles, standard deviations

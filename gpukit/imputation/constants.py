@@ -37,6 +37,7 @@ MOST_SERIES = 8  # series that predict a value; chosen
 KRIGING_VERTICES = 3000  # most of kriging
 KRIGING_GRID_VERTICES = 600  # with more, kriging tries fewer covariances and all threads serve one matrix
 MOST_VALUES = 20_000  # hidden values for coefficients of all vertices, and for scores of deviations
+FEWEST_VERTICES = 1 << 14  # of the patches of a large graph that methods are judged on; above all methods' limits
 SAMPLE_NUMBERS = 1 << 21  # of a tensor's sample, or of many folds
 BLOCK_NUMBERS = 1 << 19  # of a thread's block
 

@@ -170,4 +170,8 @@ def predict_by_column(problem, setting):
     return out
 
 
-METHOD = Method("kriging", suits, settings, fill, host=True)
+NEEDS = (
+    f"at most {KRIGING_VERTICES:,} vertices, {FEWEST_OBSERVED} or more of them observed, and without an order of time "
+    "few different columns of the mask"
+)
+METHOD = Method("kriging", suits, settings, fill, host=True, needs=NEEDS)

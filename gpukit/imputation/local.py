@@ -3,7 +3,8 @@
     x_vt = point_vt + beta' f_vt             point: linear interpolation; f: `describe_values`
 
 beta minimizes absolute errors (reweighted squares) or squared errors on hidden values, for each kind of gap and vertex.
-It is shrunk to the coefficients of the kind of gap, and these to those of all values:
+It is shrunk to the coefficients of the kind of gap, and these to those of all values. The vertices of a graph of
+FEWEST_VERTICES or more share the coefficients of the kind, learned on patches of it (problem.Problem.patches):
 
     least sum of |y - beta' f|, or of squares, + pull' (beta - start)^2
 
@@ -18,9 +19,9 @@ from gpukit._pool import parallel_map, single_threaded_blas
 from gpukit.imputation import scans
 from gpukit.imputation.auto import masking
 from gpukit.imputation.auto.judging import KINDS, NEVER, kinds, simple_estimate
-from gpukit.imputation.constants import BLOCK_NUMBERS, ERROR_FLOOR, MOST_SERIES, MOST_VALUES
+from gpukit.imputation.constants import BLOCK_NUMBERS, ERROR_FLOOR, FEWEST_VERTICES, MOST_SERIES, MOST_VALUES
 from gpukit.imputation.periods import row_means
-from gpukit.imputation.problem import Method, several_in_order
+from gpukit.imputation.problem import SEVERAL_IN_ORDER, Method, several_in_order
 from gpukit.imputation.simple import heaviest, limits_of
 
 VALUES_PER_VERTEX = 1_000  # hidden values of one kind and vertex to learn from; chosen
@@ -53,17 +54,22 @@ def fill(problem, setting):
     """Return (N, T) imputed values; NaN for unobserved vertices."""
     mean, scale = units(problem)
     inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0))
-    few = inner.window(WINDOW)
+    few = inner.window(WINDOW).patches(WINDOW)
     if 2 * inner.period > few.seen.shape[1]:
         inner, few = inner._replace(period=0), few._replace(period=0)
     folds = masking.folds_of(few, problem.options.seed + 1, folds_for(few.seen), anywhere=True)
     parts = parallel_map(lambda hidden: mask_problem(few, hidden), folds)
     whole = mask_problem(inner, masking.hide_nothing(inner.seen))
+    patches = [mask_problem(few, masking.hide_nothing(few.seen))] if len(few.seen) < len(mean) else []
+    count = min(setting["neighbors"], len(mean) - 1)
     with single_threaded_blas():  # products of small matrices, a thread each
         for is_last in (False, True) if parts else ():  # the series of the first fit predict in the second one
-            near = most_similar(whole, min(setting["neighbors"], len(mean) - 1))
-            coefficients = learn(parts, near, few.values)
-            *parts, whole = (predict(part, near, coefficients) for part in [*parts * (not is_last), whole])
+            near = most_similar(whole, count)
+            near_few = most_similar(patches[0], count) if patches else near
+            coefficients = learn(parts, near_few, few.values)
+            whole = predict(whole, near, coefficients)
+            if not is_last:
+                parts, patches = ([predict(p, near_few, coefficients) for p in group] for group in (parts, patches))
     out = whole.series * scale + mean
     out[~problem.seen.any(axis=1)] = np.nan
     return out
@@ -148,6 +154,8 @@ def period_away(series, period):
 def learn(parts, near, values):
     """Return (KINDS N, size) coefficients of each kind of gap and vertex, from the hidden values of MaskedProblems.
 
+    From FEWEST_VERTICES on (KINDS, size), which all vertices share: the time is then independent of the vertices.
+
     values (N, T): the truth. The absolute error is minimized, by reweighting (ablated: with 5 not less), unless the
     metric is 'squared'.
     """
@@ -165,6 +173,8 @@ def learn(parts, near, values):
 
     chosen = [choose_values(part, rng, len(parts)) for part in parts]
     x, y, group = map(np.concatenate, zip(*parallel_map(examples, zip(parts, chosen))))
+    if count >= FEWEST_VERTICES:
+        group, count = group // count, 1
     return coefficients(x, y, group, count, rounds, rng)
 
 
@@ -185,7 +195,7 @@ def sample_groups(group, most, rng):
 
 
 def coefficients(x, y, group, count, rounds, rng):
-    """Return (KINDS count, size): coefficients of all values, then of kinds, then of kinds and vertices.
+    """Return (KINDS count, size): coefficients of all values, then of kinds, then of kinds and vertices if count > 1.
 
     x (n, size), y (n,), group (n,): the kind times `count`, plus the vertex. A ridge is in values of usual size, so
     that the coefficient of a feature that is nearly 0 in all values of a group stays at its start. vertex_pull: weight
@@ -202,6 +212,8 @@ def coefficients(x, y, group, count, rounds, rng):
     common = fit(np.zeros(len(y), np.int64), 1, np.zeros((1, x.shape[1])), kind_pull, MOST_VALUES)
     of_kinds = [np.square(x[kind == value]).mean(axis=0) if (kind == value).any() else sizes for value in range(KINDS)]
     start = fit(kind, KINDS, np.repeat(common, KINDS, 0), np.repeat(kind_pull, KINDS, 0), MOST_VALUES)
+    if count == 1:
+        return start
     start, pull = (np.repeat(value, count, axis=0) for value in (start, vertex_ridge * np.array(of_kinds)))
     return fit(group, len(start), start, pull, VALUES_PER_VERTEX)
 
@@ -247,18 +259,19 @@ def weights_of(residuals, inside):
 
 
 def predict(part, near, beta):
-    """Return a MaskedProblem with its missing values predicted by coefficients (KINDS N, size).
+    """Return a MaskedProblem with its missing values predicted by coefficients (KINDS N, size) or (KINDS, size).
 
     Predictions beyond the limits of a vertex come from coefficients of few values; interpolation replaces them.
     """
     vertex, column = np.nonzero(~part.problem.seen & (part.kinds != NEVER))
     low, high = limits_of(part.problem.values, part.problem.seen)
     series, predictors, each = part.series.copy(), with_periods(part, near), max(1, BLOCK_NUMBERS // beta.shape[1])
+    each_kind = len(beta) // KINDS  # N, or 1
 
     def predict_block(first):
         v, t = (value[first : first + each] for value in (vertex, column))
         x, base = describe_values(part, predictors, v, t)
-        values = base + np.einsum("ij,ij->i", x, beta[part.kinds[v, t].astype(np.int64) * len(near) + v])
+        values = base + np.einsum("ij,ij->i", x, beta[part.kinds[v, t].astype(np.int64) * each_kind + v % each_kind])
         series[v, t] = np.where((values >= low[v]) & (values <= high[v]), values, base)
 
     parallel_map(predict_block, range(0, len(vertex), each))
@@ -281,14 +294,13 @@ def most_similar(whole, count):
         return np.argsort(-correlation, axis=1, kind="stable")[:, :count]
     near = heaviest(whole.problem.adjacency, 32)
     rows, columns = np.repeat(np.arange(len(series)), np.diff(near.indptr)), near.indices
-    pairs = [
-        np.einsum("ij,j->i", series[columns[first:end]], value)
-        for value, first, end in zip(series, near.indptr, near.indptr[1:])
-    ]
+    each = max(1, BLOCK_NUMBERS // series.shape[1])
+    blocks = [slice(first, first + each) for first in range(0, len(rows), each)]
+    pairs = parallel_map(lambda block: np.einsum("ij,ij->i", series[rows[block]], series[columns[block]]), blocks)
     order = np.lexsort((-np.where(alive[columns], np.concatenate(pairs), -2.0), rows))
     rank, out = np.arange(len(order)) - near.indptr[rows], np.repeat(np.arange(len(series))[:, None], count, axis=1)
     out[rows[rank < count], rank[rank < count]] = columns[order][rank < count]
     return out
 
 
-METHOD = Method("local", several_in_order, settings, fill, ordered=True, host=True)
+METHOD = Method("local", several_in_order, settings, fill, ordered=True, host=True, needs=SEVERAL_IN_ORDER)

@@ -17,6 +17,8 @@ import numpy as np
 from gpukit._pool import map_row_blocks
 from gpukit.base import check_choice
 from gpukit.errors import DataError
+from gpukit.graphs.basis import GraphBasis
+from gpukit.imputation.constants import FEWEST_VERTICES, MOST_VALUES
 from gpukit.imputation.periods import in_time, period_of, rising_times
 
 Center = Literal["none", "global", "entry"]
@@ -65,6 +67,7 @@ def _sums(tensor, mask):
 
 
 FEWEST_WINDOW = 256
+PATCHES, PATCH_VERTICES = 16, 512  # patches at least, and vertices of one about; chosen
 
 
 class Problem(NamedTuple):
@@ -125,6 +128,45 @@ class Problem(NamedTuple):
         shape = (is_kept.stop // n, n) if most >= n else (1, most)
         return self._replace(values=self.values[:, is_kept], seen=self.seen[:, is_kept], at=times, shape=shape)
 
+    def patches(self, numbers):
+        """Return the problem of patches of a large graph, about `numbers` numbers, for methods without a Fourier basis.
+
+        At least FEWEST_VERTICES are kept, and all of them where few values are observed.
+        """
+        whole = len(self.values)
+        count = max(FEWEST_VERTICES, numbers // self.values.shape[1])
+        if whole <= count or np.count_nonzero(self.seen) * count < MOST_VALUES * whole:
+            return self
+        rows = choose_patches(self.adjacency, count, np.random.default_rng(self.options.seed))
+        units = None if self.units is None else Units(*(part[rows] for part in self.units))
+        adjacency, values, seen = self.adjacency[rows][:, rows], self.values[rows], self.seen[rows]
+        place = self.place._replace(basis=GraphBasis(adjacency, device=self.place.device))
+        return self._replace(adjacency=adjacency, values=values, seen=seen, units=units, place=place)
+
+
+def choose_patches(adjacency, count, rng):
+    """Return `count` vertices of a graph, csr (N, N), in ascending order.
+
+    Patches grow from random vertices, all by their neighbours at a time. If they fill their components, others begin,
+    twice as many each time. The share of isolated vertices is that of the graph.
+    """
+    order, is_joined = rng.permutation(adjacency.shape[0]), np.diff(adjacency.indptr) > 0
+    joined, isolated = order[is_joined[order]], order[~is_joined[order]]
+    alone = max(round(count * len(isolated) / len(order)), count - len(joined))
+    is_chosen = np.zeros(len(order), bool)
+    is_chosen[isolated[:alone]] = True
+    missing, starts, front = count - alone, max(PATCHES, count // PATCH_VERTICES), joined[:0]
+    while missing:
+        if not len(front):
+            front, starts = joined[~is_chosen[joined]][:starts], 2 * starts
+        if len(front) > missing:
+            front = rng.permutation(front)[:missing]
+        is_chosen[front] = True
+        missing -= len(front)
+        near = np.unique(adjacency[front].indices)
+        front = near[~is_chosen[near]]
+    return np.flatnonzero(is_chosen)
+
 
 def lonely(problem):
     """Return (N,) bool: unobserved vertices without edges."""
@@ -145,6 +187,7 @@ class Method(NamedTuple):
     ordered   needs columns in order of time
     unjoined  fills in unobserved vertices without edges
     host      does not use a GPU
+    needs     what `suits` asks for, for a message
     """
 
     name: str
@@ -155,6 +198,7 @@ class Method(NamedTuple):
     ordered: bool = False
     host: bool = False
     unjoined: bool = False
+    needs: str = ""
 
 
 def always(problem):
@@ -165,6 +209,9 @@ def always(problem):
 def in_order(problem):
     """Return True for columns in order of time."""
     return problem.ordered
+
+
+SEVERAL_IN_ORDER = "two or more series in order of time"
 
 
 def several_in_order(problem):

@@ -121,4 +121,5 @@ def ridge_fits(data, rows, times):
     return coefficients @ (times[1] - times[0] @ means[:, :-1]).T + times[0] @ means[:, -1]
 
 
-METHOD = Method("regression", suits, one_setting, fill, ordered=True, host=True)
+NEEDS = f"series in order of time, observed in part, with N^3 (N + T) <= {MOST_WORK:,} for N series of T columns"
+METHOD = Method("regression", suits, one_setting, fill, ordered=True, host=True, needs=NEEDS)

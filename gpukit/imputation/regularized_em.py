@@ -134,4 +134,5 @@ def estimate_alive(series, seen, setting):
     return series * scale + mean
 
 
-METHOD = Method("regularized-em", suits, settings, fill, host=True)
+NEEDS = f"two or more vertices observed in part, with N^2 (N + T) <= {MOST_WORK:,} for N vertices of T columns"
+METHOD = Method("regularized-em", suits, settings, fill, host=True, needs=NEEDS)

@@ -67,10 +67,13 @@ def median_of_columns(problem, setting):
 
 def interpolation(problem, setting):
     """Interpolate linearly in time; the first and last values extend to the ends."""
-    parts = map_row_blocks(
-        lambda rows: scans.line(problem.at, problem.values[rows], problem.seen[rows]), problem.values.shape
-    )
-    return np.concatenate(parts)
+    out = np.empty(problem.values.shape)
+
+    def fill_rows(rows):
+        out[rows] = scans.line(problem.at, problem.values[rows], problem.seen[rows])
+
+    map_row_blocks(fill_rows, out.shape)
+    return out
 
 
 def limits_of(values, seen):
@@ -92,6 +95,9 @@ def heaviest(adjacency, count):
     return sparse.csr_matrix(
         (adjacency.data[selection], (rows[selection], adjacency.indices[selection])), adjacency.shape
     )
+
+
+TWO_PERIODS = "columns in order of time with a period that they hold twice"
 
 
 def has_two_periods(problem):
@@ -139,8 +145,8 @@ METHODS = (
     Method("vertex-mean", always, one_setting, lambda problem, _: level(problem, "columns"), host=True),
     Method("vertex-median", always, one_setting, median_of_columns, unjoined=True, host=True),
     Method("two-way-mean", always, one_setting, lambda problem, _: level(problem, "both")),
-    Method("interpolation", in_order, one_setting, interpolation, ordered=True),
-    Method("seasonal", has_two_periods, seasonal_settings, seasonal, ordered=True),
+    Method("interpolation", in_order, one_setting, interpolation, ordered=True, needs="columns in order of time"),
+    Method("seasonal", has_two_periods, seasonal_settings, seasonal, ordered=True, needs=TWO_PERIODS),
 )
 
 
@@ -195,4 +201,5 @@ def weights_of(age, seen, memory):
     return seen * (1.0 if memory is None else np.exp2(-age / memory))
 
 
-TREND = Method("trend", has_values_beyond_ends, trend_settings, trend, ordered=True, host=True)
+ENDS = "series in order of time with values missing at their ends"
+TREND = Method("trend", has_values_beyond_ends, trend_settings, trend, ordered=True, host=True, needs=ENDS)

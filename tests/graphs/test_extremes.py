@@ -45,7 +45,7 @@ def test_weights_of_any_size_fill_in_alike(size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["kriging", "local"])
+@pytest.mark.parametrize("method", ["kriging", "local", "smoothness", "spectral"])
 def test_weights_of_all_sizes(method):
     near = np.abs(np.subtract.outer(np.arange(N), np.arange(N))) == 1
     weights = np.where(near, 1.0, 0.0)

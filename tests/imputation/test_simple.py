@@ -56,10 +56,11 @@ def test_of_few_values_the_report_names_a_mean_in_place_of_a_method_that_does_no
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("trend", "values missing beyond an end"), ("seasonal", "two periods"), ("kriging", "5 vertices")]
+    ("name", "need"),
+    [("trend", "at their ends"), ("seasonal", "a period that they hold twice"), ("kriging", "5 or more")],
 )
-def test_the_reason_why_a_method_does_not_suit(name, why):
+def test_the_reason_why_a_method_does_not_suit(name, need):
     walks = np.cumsum(np.random.default_rng(0).normal(size=(3, 60)), axis=1)
     walks[0, 20:23] = walks[1, 40] = np.nan
-    with pytest.raises(DataError, match=f"they lack {why}.* Take another method"):
+    with pytest.raises(DataError, match=f"it needs .*{need}.* Take another method"):
         GraphImputer(method=name, device="cpu").fit(None, walks, times=np.arange(60))

@@ -111,21 +111,23 @@ def finite_estimate(method, problem, setting):
         return simple_estimate(problem)
     out = np.array(method.fill(problem, setting))
     undefined = ~np.isfinite(out)
-    if undefined.any():
-        out[undefined] = simple_estimate(problem)[undefined]
+    rows = undefined.any(axis=1)
+    if rows.any():
+        out[undefined] = simple_estimate(problem, rows)[undefined[rows]]
     isolated = lonely(problem)
     if isolated.any() and not method.unjoined:
         out[isolated] = level(problem, "columns")[isolated]
     return out
 
 
-def simple_estimate(problem):
-    """Return (N, T): interpolation in time, or means without an order or an observed value."""
+def simple_estimate(problem, rows=slice(None)):
+    """Return (n, T) of some rows: interpolation in time, or means without an order or an observed value."""
     if not problem.ordered:
-        return level(problem, "both")
-    out, unobserved = interpolation(problem, {}), ~problem.seen.any(axis=1)
+        return level(problem, "both")[rows]
+    out = interpolation(problem._replace(values=problem.values[rows], seen=problem.seen[rows]), {})
+    unobserved = ~problem.seen[rows].any(axis=1)
     if unobserved.any():
-        out[unobserved] = level(problem, "both")[unobserved]
+        out[unobserved] = level(problem, "both")[rows][unobserved]
     return out
 
 

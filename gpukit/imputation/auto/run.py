@@ -9,8 +9,8 @@ from gpukit.errors import DataError
 from gpukit.imputation.auto import judging, masking, uncertainty
 from gpukit.imputation.auto.judging import GROUPS, KINDS, Candidate, Fold, error_of, kinds
 from gpukit.imputation.auto.plan import BY_NAME, Plan, build_plan, candidates_of, count_units, zero_bends
-from gpukit.imputation.constants import FEW_UNITS, FEWEST_OBSERVED, FINALISTS, NEAR, ROUNDING
-from gpukit.imputation.spectral.choose import note_left_out
+from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
+from gpukit.imputation.spectral.choose import competes, note_left_out
 from gpukit.model_selection.trial import finalists
 
 
@@ -22,22 +22,21 @@ def decide(problem, name, known_settings, progress=None):
     None, {"method", "error"}).
     """
     options = problem.options
-    window = problem.window(1 << 20)  # entries of a long problem that methods are judged on
+    numbers = 1 << 20  # of a long or wide problem that methods are judged on
+    window = problem.window(numbers)
+    window = window if competes(problem) else window.patches(numbers)
     hidden_folds = masking.folds_of(window, options.seed), masking.origins_of(window)
     folds, origins = (
         [Fold(hidden.values, window.without(hidden.lost), window.values) for hidden in parts] for parts in hidden_folds
     )
     if not folds:
         return plan_without_folds(problem, name)._replace(units=problem.units)
+    if name != "auto":
+        check_suits(BY_NAME[name], window, problem)
     runs = count_units(folds[:1], [kinds(folds[0].problem)])[1]
     splits = len(folds) if name != "auto" or 0 < runs < FEW_UNITS else 1
     searches = try_methods(window, folds, splits, candidates_of(window, name), progress)
     trials = {search.best.candidate.name: search.best for search in searches}
-    if name != "auto" and name not in trials:
-        raise DataError(
-            f"the method {name!r} has nothing to say about these data: {unsuited(BY_NAME[name], window)} another "
-            "method, or 'auto' (--method auto)."
-        )
     groups = np.concatenate([GROUPS[kinds(fold.problem)[fold.hidden]] for fold in folds[:splits]])
     chosen = choose_finalists(trials.values(), groups, options.metric) if name == "auto" else {name}
     final = [search for search in searches if search.best.candidate.name in chosen]
@@ -51,13 +50,15 @@ def decide(problem, name, known_settings, progress=None):
     return plan._replace(notes=notes_of(problem), units=problem.units)
 
 
-def unsuited(method, problem):
-    """Return why a Method does not suit a problem, and what to do."""
-    if method.ordered and not problem.ordered:
-        return "they have no order in time, which it needs. Give times, take"
-    needs = {"seasonal": "two periods", "trend": "values missing beyond an end of a series"}
-    needs["kriging"] = f"{FEWEST_OBSERVED} vertices with values"
-    return f"they lack {needs.get(method.name, 'two series of several values')}, or are too many for it. Take"
+def check_suits(method, window, problem):
+    """Raise DataError if a named method does not suit the window of a problem."""
+    if not method.suits(window):
+        count, columns = problem.values.shape
+        raise DataError(
+            f"the method {method.name!r} has nothing to say about these data: it needs {method.needs}. They are "
+            f"{count:,} vertices of {columns:,} columns, {'in' if problem.ordered else 'without an'} order of time. "
+            f"{'Take' if problem.ordered else 'Give times, take'} another method, or 'auto' (--method auto)."
+        )
 
 
 def plan_without_folds(problem, name):

@@ -11,7 +11,7 @@ from gpukit.imputation import constants
 from gpukit.imputation.auto import masking as hiding
 from gpukit.imputation.constants import BLOCK_NUMBERS, PRIOR_CHANGES, THREADS
 from gpukit.imputation.periods import lags_of, row_means
-from gpukit.imputation.problem import FEWEST_WINDOW, Method, several_in_order
+from gpukit.imputation.problem import FEWEST_WINDOW, SEVERAL_IN_ORDER, Method, several_in_order
 from gpukit.imputation.simple import interpolation
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.trial import Budget, Trial
@@ -277,7 +277,7 @@ def units(rest, seen):
 def search_weights(problem):
     """Return the Weights with the least error on hidden values of a problem."""
     numbers = 1 << 17  # of a fold
-    whole = problem.window(numbers)
+    whole = problem.window(numbers).patches(numbers)
     folds = hiding.folds_of(whole, problem.options.seed + 1)[: max(1, 2 * numbers // whole.values.size)]
     lags = len(lags_of(problem))
     starts = [Weights(*start, (0.0,) * lags) for start in STARTS]
@@ -356,4 +356,4 @@ def fill(problem, setting):
     return work.filled()
 
 
-METHOD = Method("smoothness", several_in_order, settings, fill, ordered=True)
+METHOD = Method("smoothness", several_in_order, settings, fill, ordered=True, needs=SEVERAL_IN_ORDER)

@@ -154,5 +154,6 @@ def test_a_bar_of_each_imputed_value(figure):
     plot.draw_series(figure, one, (vertex, 0, T))
     (bars,) = figure.axes[0].collections
     value, deviation = one.model.completed_[vertex, lacking], 1.645 * one.model.deviation_[vertex, lacking]
+    assert bars.get_capstyle() in (None, "butt"), "bars without length would be drawn as squares or dots"
     ends = np.array([path.vertices[:, 1] for path in bars.get_paths()])
     np.testing.assert_allclose(ends, np.stack([value - deviation, value + deviation], axis=1))
