@@ -67,7 +67,6 @@ def _sums(tensor, mask):
 
 
 FEWEST_WINDOW = 256
-PATCHES, PATCH_VERTICES = 16, 512  # patches at least, and vertices of one about; chosen
 
 
 class Problem(NamedTuple):
@@ -150,12 +149,13 @@ def choose_patches(adjacency, count, rng):
     Patches grow from random vertices, all by their neighbours at a time. If they fill their components, others begin,
     twice as many each time. The share of isolated vertices is that of the graph.
     """
+    fewest, size = 16, 512  # patches at least, and vertices of one about; chosen
     order, is_joined = rng.permutation(adjacency.shape[0]), np.diff(adjacency.indptr) > 0
     joined, isolated = order[is_joined[order]], order[~is_joined[order]]
     alone = max(round(count * len(isolated) / len(order)), count - len(joined))
     is_chosen = np.zeros(len(order), bool)
     is_chosen[isolated[:alone]] = True
-    missing, starts, front = count - alone, max(PATCHES, count // PATCH_VERTICES), joined[:0]
+    missing, starts, front = count - alone, max(fewest, count // size), joined[:0]
     while missing:
         if not len(front):
             front, starts = joined[~is_chosen[joined]][:starts], 2 * starts
