@@ -270,7 +270,7 @@ def check_effects(estimator, solver, kind, standard):
     reasons = {
         **{"n_factors": sizes, "n_epochs": sizes},
         "learning_rate": "" if has_rate else f"solver={solver!r}, which solves exactly",
-        "unobserved_weight": no_rows if is_named or solver == "ease" else "",
+        "unobserved_weight": "solver='ease', which has no such weight" if solver == "ease" else "",
         "row_solver": no_rows,
         "n_negatives": f"solver={solver!r}, which draws none" if is_named and solver in ("ials", "ease") else "",
         "beta": "" if has_beta else f"rates={kind!r} of {solver!r}. Use rates='paper'",

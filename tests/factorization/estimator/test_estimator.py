@@ -140,7 +140,6 @@ def test_validation_with_unknown_ids():
         ({"solver": "ials", "feedback": "implicit", "rates": "paper"}, "rates='paper' means nothing to solver='ials'"),
         ({"solver": "ease", "feedback": "implicit", "unobserved_weight": 0.3}, "means nothing to solver=.ease."),
         ({"solver": "ials", "feedback": "implicit", "n_negatives": 3}, "n_negatives=3 means nothing to solver='ials'"),
-        ({"solver": "sampled", "feedback": "implicit", "unobserved_weight": 1}, "means nothing to solver='sampled'"),
         ({"solver": "sampled", "feedback": "implicit", "row_solver": "cholesky"}, "row_solver='cholesky' means nothi"),
         ({"regularization": 1e300}, "regularization.*at most 1e.30; got 1e.300"),
         ({"solver": "ials", "feedback": "implicit", "unobserved_weight": 1e39}, "unobserved_weight.*at most 1e.30"),
