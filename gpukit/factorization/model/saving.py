@@ -395,7 +395,8 @@ def restore_choice(entries, settings, n_epochs):
     check_real("a number of its settings", facts["regularization"], 0.0)
     check_chosen(facts, 1)
     facts |= {name: tuple(facts[name]) for name in ("damping", "trend")}
-    if n_epochs is not None:
+    is_stopped = settings.patience and not facts["patience"]  # early stopping chose the epochs
+    if n_epochs is not None and not is_stopped:
         facts["epochs"] = settings.epochs
     return Choice(settings._replace(**facts), *others)
 

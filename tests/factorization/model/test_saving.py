@@ -143,6 +143,16 @@ def test_going_on_with_early_stopping(tmp_path, one_thread):
     assert same_state(whole, resumed)
 
 
+def test_going_on_keeps_the_epochs_that_early_stopping_chose(tmp_path, one_thread):
+    ratings = planted(100, 40, 0.5, seed=1)
+    parameters = {"n_factors": 16, "n_epochs": 60, "learning_rate": 0.5, "regularization": 0.0, "early_stopping": 3}
+    whole = make(MatrixFactorization, **parameters).fit(ratings)
+    interrupted(make(MatrixFactorization, **parameters), ratings, tmp_path / "point", epochs=1)
+    resumed = make(MatrixFactorization, **parameters).fit(ratings, checkpoint=tmp_path / "point", resume=True)
+    assert 1 < len(whole.history_) < 60 and resumed.chosen_ == whole.chosen_
+    assert same_state(whole, resumed)
+
+
 def test_more_epochs_than_planned_at_first(tmp_path, one_thread):
     ratings = planted()
     interrupted(make(MatrixFactorization), ratings, tmp_path / "point")

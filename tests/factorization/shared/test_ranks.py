@@ -164,6 +164,14 @@ def test_stopping_early_keeps_the_best_everywhere():
     assert len(done[0].history_) < 40
 
 
+def test_all_ranks_train_the_epochs_that_early_stopping_chose():
+    table, options = ratings(), {**FACTORS, "n_epochs": 40, "early_stopping": 1, "learning_rate": 0.25}
+    alone = MatrixFactorization(**options).fit(table)
+    done = together(2, lambda team: MatrixFactorization(**options).fit(table, team=team))
+    assert len(alone.history_) < 40 and [model.chosen_ for model in done] == [alone.chosen_] * 2
+    assert [len(model.history_) for model in done] == [len(alone.history_)] * 2
+
+
 REFUSED = [
     (MatrixFactorization(solver="hogwild", device="cpu"), "solver='hogwild' does not work over ranks"),
     (MatrixFactorization(feedback="implicit", device="cpu"), "Clicks are learned over ranks by solver='ials' alone"),
