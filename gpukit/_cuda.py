@@ -102,16 +102,14 @@ def targets():
     return {f"sm_{major}{minor}": (major, minor) for major, minor in nvrtc.get_supported_ccs()}
 
 
-STATIC_SHARED = 48 << 10  # bytes of shared memory that any block may have
-
-
 def with_shared_memory(kernel, grid, block, size, stream=0):
     """kernel[grid, block, stream, size]: a launch with `size` bytes of dynamic shared memory.
 
     A block that wants more than 48 KB has to say so to the driver first; numba-cuda does not.
     """
     launch = kernel[grid, block, stream, size]
-    if size > STATIC_SHARED // 2 and not SIMULATED:  # the kernel's own arrays count too
+    any_block = 48 << 10  # bytes of shared memory that any block may have
+    if size > any_block // 2 and not SIMULATED:  # the kernel's own arrays count too
         launch.pre_launch_callbacks.append(_allow_shared_memory)
     return launch
 

@@ -30,7 +30,6 @@ from gpukit.parallel import ALONE
 from gpukit.timing import work_clock
 
 AUTO, SPECTRAL = "auto", "spectral"
-NORMAL = (np.pi / 2) ** 0.5  # standard deviation over mean |error| of a normal distribution
 
 
 class Run(NamedTuple):
@@ -162,7 +161,8 @@ def attributes_without_plan(data, trials):
     """Return a plan's attributes for the paper's algorithm alone; the deviation is that of its trials."""
     known = data.tensor[data.mask].astype(np.float64)
     known -= known.mean() if np.ptp(known) else 0.0  # a level far above the spread is no size of errors
-    error = max(NORMAL * trials[0].error, least_of(known, known.size)) if trials else np.nan
+    ratio = (np.pi / 2) ** 0.5  # standard deviation over mean |error| of a normal distribution
+    error = max(ratio * trials[0].error, least_of(known, known.size)) if trials else np.nan
     return {"deviation_": place_values(data, error), "plan_": None, **planned.attributes_of(None)}
 
 
