@@ -49,7 +49,7 @@ def lapack(monkeypatch):
 
     monkeypatch.setattr(GpuTools, "thresholding", thresholding)
     monkeypatch.setattr(GpuTools, "values", lambda self, X: np.linalg.svd(X, compute_uv=False))
-    monkeypatch.setattr(GpuTools, "whiten", CpuTools.whiten)
+    monkeypatch.setattr(GpuTools, "whiten", CpuTools().whiten)
 
 
 class Stream:
