@@ -65,7 +65,8 @@ def defer_unused_modules():
 def import_reader(path):
     """Import what reads a text or Parquet file on a thread, while the command loads numba.
 
-    Who needs it waits, and gets its error. path: of the file; a binary copy needs no reader.
+    Who needs it waits, and gets its error. So does the end of the process, where an import that is not complete may
+    crash. path: of the file; a binary copy needs no reader.
     """
     if str(path).lower().endswith((".gkr", ".npz")):
         return
@@ -75,7 +76,7 @@ def import_reader(path):
             for name in ("pyarrow.csv", "pyarrow.compute"):
                 importlib.import_module(name)
 
-    threading.Thread(target=load, name="gpukit-imports", daemon=True).start()
+    threading.Thread(target=load, name="gpukit-imports").start()
 
 
 def defer_import(name):

@@ -58,3 +58,12 @@ def test_a_cache_of_an_unknown_user_is_refused_and_a_user_without_a_home_has_one
     monkeypatch.setattr(Path, "home", raise_no_home)
     monkeypatch.setattr("tempfile.tempdir", "/somewhere")
     assert str(private.base_folder()) == f"/somewhere/gpukit-{os.geteuid()}"
+
+
+def test_the_end_of_a_process_waits_for_an_import_on_a_thread():
+    code = (
+        "import atexit, sys\nfrom gpukit.runtime.start import import_reader\n"
+        "atexit.register(lambda: print('pyarrow.csv' in sys.modules))\nimport_reader('ratings.csv')\nsys.exit(2)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (result.returncode, result.stdout, result.stderr) == (2, "True\n", "")
