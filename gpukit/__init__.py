@@ -71,5 +71,52 @@ if TYPE_CHECKING:
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 ESTIMATORS = ("GraphImputer", "LSHMF", "MatrixFactorization", "RankSVM", "SimLSH")
+_HOMES = {
+    "__version__": "_version",
+    "GraphImputer": "imputation",
+    "LSHMF": "factorization",
+    "MatrixFactorization": "factorization",
+    "RankSVM": "ranking",
+    "SimLSH": "neighbors",
+    "Documents": "documents",
+    "GraphTensor": "graphs",
+    "Ratings": "ratings",
+    "as_ratings": "ratings",
+    "find_folds": "documents",
+    "get_num_threads": "runtime.thread_count",
+    "graph_from_coordinates": "graphs",
+    "graph_from_distances": "graphs",
+    "graph_from_series": "graphs",
+    "read_graph": "graphs",
+    "read_letor": "documents",
+    "read_ratings": "ratings",
+    "synth_graph": "graphs",
+    "synth_letor": "documents",
+    "synth_ratings": "ratings",
+    "load_model": "persist",
+    "segmented_argsort": "sorting",
+    "set_num_threads": "runtime.thread_count",
+    "singular_value_threshold": "svt",
+}
+_MODULES = (
+    "base",
+    "device",
+    "documents",
+    "errors",
+    "evaluation",
+    "factorization",
+    "graphs",
+    "imputation",
+    "neighbors",
+    "persist",
+    "random",
+    "ranking",
+    "ratings",
+    "selection",
+    "sorting",
+    "svt",
+)
+
+__all__ = list(_HOMES)
 if not TYPE_CHECKING:
-    __getattr__, __dir__, __all__ = on_demand(__name__)
+    __getattr__, __dir__ = on_demand(__name__, _HOMES, _MODULES)

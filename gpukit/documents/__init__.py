@@ -27,5 +27,18 @@ if TYPE_CHECKING:
     from gpukit.documents.synth import synth_letor as synth_letor
     from gpukit.documents.table import Documents as Documents
     from gpukit.documents.table import take_queries as take_queries
-else:
-    __getattr__, __dir__, __all__ = on_demand(__name__)
+
+_HOMES = {
+    "Documents": "table",
+    "as_documents": "adopt",
+    "take_queries": "table",
+    "find_folds": "folds",
+    "write_folds": "folds",
+    "position_weights": "read",
+    "read_letor": "read",
+    "write_letor": "copies",
+    "synth_letor": "synth",
+}
+__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

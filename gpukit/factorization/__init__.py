@@ -30,5 +30,8 @@ if TYPE_CHECKING:
     from gpukit.factorization.estimator import LSHMF as LSHMF
     from gpukit.factorization.estimator import MatrixFactorization as MatrixFactorization
     from gpukit.factorization.lists.recommending import Filters as Filters
-else:
-    __getattr__, __dir__, __all__ = on_demand(__name__)
+
+_HOMES = {"MatrixFactorization": "estimator", "LSHMF": "estimator", "Filters": "lists.recommending"}
+__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

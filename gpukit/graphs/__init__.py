@@ -31,5 +31,18 @@ if TYPE_CHECKING:
     from gpukit.graphs.synth import synth_graph as synth_graph
     from gpukit.graphs.tensor import Graph as Graph
     from gpukit.graphs.tensor import GraphTensor as GraphTensor
-else:
-    __getattr__, __dir__, __all__ = on_demand(__name__)
+
+_HOMES = {
+    "Graph": "tensor",
+    "GraphTensor": "tensor",
+    "as_graph_tensor": "adopt",
+    "graph_from_coordinates": "graph_builders",
+    "graph_from_distances": "graph_builders",
+    "graph_from_series": "graph_builders",
+    "read_graph": "read",
+    "write_graph": "read",
+    "synth_graph": "synth",
+}
+__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

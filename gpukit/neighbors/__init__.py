@@ -33,5 +33,8 @@ from gpukit._lazy import on_demand
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gpukit.neighbors.estimator import SimLSH as SimLSH
-else:
-    __getattr__, __dir__, __all__ = on_demand(__name__)
+
+_HOMES = {"SimLSH": "estimator"}
+__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -29,5 +29,8 @@ from gpukit._lazy import on_demand
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gpukit.ranking.estimator import RankSVM as RankSVM
-else:
-    __getattr__, __dir__, __all__ = on_demand(__name__)
+
+_HOMES = {"RankSVM": "estimator"}
+__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

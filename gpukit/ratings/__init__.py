@@ -29,5 +29,16 @@ if TYPE_CHECKING:
     from gpukit.ratings.read import read_titles as read_titles
     from gpukit.ratings.synth import synth_ratings as synth_ratings
     from gpukit.ratings.table import Ratings as Ratings
-else:
-    __getattr__, __dir__, __all__ = on_demand(__name__)
+
+_HOMES = {
+    "Ratings": "table",
+    "as_ratings": "adopt",
+    "read_ratings": "read",
+    "read_pairs": "read",
+    "write_ratings": "copies",
+    "read_titles": "read",
+    "synth_ratings": "synth",
+}
+__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

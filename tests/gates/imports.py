@@ -55,7 +55,7 @@ class House:
         root = Path(root)
         self.files = {module_of(f, root): f for name in ("gpukit", "cli") for f in sorted((root / name).rglob("*.py"))}
         self.trees = {m: tree_of(f) for m, f in self.files.items()}
-        self.homes = {module: names_on_demand(tree) for module, tree in self.trees.items()}
+        self.homes = {module: table(tree, "_HOMES", {}) for module, tree in self.trees.items()}
         self.imports = {module: self.imports_of(module) for module in self.files}
 
     def imports_of(self, module):
@@ -74,7 +74,7 @@ class House:
     def home_of(self, module, name):
         """Return the module that defines a name, which packages import on demand."""
         while name in self.homes.get(module, {}):
-            module = self.homes[module][name]
+            module = f"{module}.{self.homes[module][name]}"
         return module
 
     @functools.cache  # noqa: B019 (a house lives as long as a test)
@@ -102,19 +102,42 @@ def module_of(path, root):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def names_on_demand(tree):
-    """Return {name: module} of the names that a package imports for type checkers, and on first use."""
-    found, is_package = {}, False
+def table(tree, name, default):
+    """Return the literal that a module assigns to a name; _HOMES is {name: file} of names imported on demand."""
     for node in tree.body:
-        is_package |= isinstance(node, ast.ImportFrom) and node.module == "gpukit._lazy"
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+            return ast.literal_eval(node.value)
+    return default
+
+
+def names_for_editors(tree):
+    """Return {name: module or package} that a module imports for type checkers alone."""
+    found = {}
+    for node in tree.body:
         if is_for_type_checkers(node):
-            found |= {alias.asname: one.module for one in node.body for alias in one.names if alias.asname}
-    return found if is_package else {}
+            for one in node.body:
+                found |= {alias.asname: (one.module, alias.name) for alias in one.names}
+    return found
 
 
 def is_for_type_checkers(node):
     """Return True for `if TYPE_CHECKING:`."""
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def editors_see_names_on_demand(root):
+    """A package imports the names of its table _HOMES, and submodules in _MODULES, for type checkers too."""
+    faults = []
+    for module, tree in House(root).trees.items():
+        homes = {name: (f"{module}.{home}", name) for name, home in table(tree, "_HOMES", {}).items()}
+        homes |= {name: (module, name) for name in table(tree, "_MODULES", ())}
+        seen = names_for_editors(tree) if homes else {}
+        faults += [
+            f"{module}: {name} is imported from {homes.get(name)} on demand, from {seen.get(name)} for type checkers"
+            for name in sorted({*homes, *seen})
+            if homes.get(name) != seen.get(name)
+        ]
+    return faults
 
 
 def statements(node, within=None):

@@ -28,6 +28,7 @@ def write(root, files):
         imports.folders_are_shallow,
         imports.tests_lie_as_what_they_test,
         imports.environment_is_read_when_asked,
+        imports.editors_see_names_on_demand,
     ],
     ids=lambda gate: gate.__name__,
 )
@@ -82,10 +83,9 @@ def test_imports_go_down(root, order):
     assert imports.imports_go_down(root, order) == []
 
 
-CARD = "from gpukit._lazy import on_demand\nif TYPE_CHECKING:\n    from gpukit.{} import f as f\n"
 HOUSE = {
-    "gpukit/__init__.py": CARD.format("a"),
-    "gpukit/a/__init__.py": CARD.format("a.one"),
+    "gpukit/__init__.py": "_HOMES = {'f': 'a'}\n",
+    "gpukit/a/__init__.py": "_HOMES = {'f': 'one'}\ndef __getattr__(name): ...\n",
     "gpukit/a/one.py": "import numpy as np\nfrom gpukit.a import two\ndef f():\n    from gpukit.b import g\n",
     "gpukit/a/two.py": "x = 1\n",
     "gpukit/b/__init__.py": "def g():\n    from scipy import sparse\n    import scipy.linalg\n",
@@ -175,7 +175,7 @@ def test_a_name_on_demand_costs_what_its_module_costs(tmp_path):
     assert imports.imports_in_functions_put_something_off(root) == []
     write(root, {"gpukit/a/one.py": "", "gpukit/a/two.py": "import numpy\n"})
     assert len(imports.imports_in_functions_put_something_off(root)) == 1
-    estimator = {"gpukit/a/__init__.py": CARD.format("a.estimator"), "gpukit/a/estimator.py": ""}
+    estimator = {"gpukit/a/__init__.py": "_HOMES = {'f': 'estimator'}\n", "gpukit/a/estimator.py": ""}
     assert imports.imports_in_functions_put_something_off(write(root, estimator)) == []
 
 
@@ -186,6 +186,33 @@ def test_imports_for_type_checkers_cost_nothing(tmp_path):
     assert imports.House(root).heavy("gpukit.b.heavy") == frozenset()
     write(root, {"gpukit/b/heavy.py": text.replace("import json", "import gpukit.cli")})
     assert len(imports.imports_go_down(root, ORDER)) == 1
+
+
+CARD = """
+if TYPE_CHECKING:
+    from gpukit.a import one as one
+    from gpukit.a.one import f as f
+_HOMES = {"f": "one"}
+_MODULES = ("one",)
+"""
+
+
+@pytest.mark.parametrize(
+    "old, new, name",
+    [
+        ("", "", None),
+        ("    from gpukit.a.one import f as f\n", "", "f"),
+        ("gpukit.a.one import f as", "gpukit.a.two import f as", "f"),
+        ("import f as f", "import g as f", "f"),
+        ("import one as one", "import two as two", "one"),
+        ('("one",)', '("one", "two")', "two"),
+        ('"one"}', '"one", "g": "two"}', "g"),
+    ],
+)
+def test_editors_see_names_on_demand_bites(tmp_path, old, new, name):
+    root = write(tmp_path, {"gpukit/a/__init__.py": CARD.replace(old, new), "gpukit/b.py": "import json\n"})
+    faults = imports.editors_see_names_on_demand(root)
+    assert bool(faults) == (name is not None) and (not faults or faults[0].startswith(f"gpukit.a: {name} is imported"))
 
 
 def test_small_modules_only_become_fewer(root):
