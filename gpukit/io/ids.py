@@ -90,11 +90,15 @@ def as_whole(ids):
     if ids.dtype.kind == "O" and has_floats(ids):
         whole = [int(value) if isinstance(value, FLOATS) and value == value // 1 else value for value in ids]
         ids = np.fromiter(whole, object, len(ids))
-    is_whole = (kind is not bool and issubclass(kind, int | np.integer) for kind in {*map(type, ids)})
-    if ids.dtype.kind == "O" and all(is_whole):
+    if ids.dtype.kind == "O" and all(is_integer_type(kind) for kind in {*map(type, ids)}):
         numbers = np.array([int(value) for value in ids])  # objects or floats if an id is beyond uint64
         return numbers if numbers.dtype.kind in "iu" else ids
     return ids
+
+
+def is_integer_type(kind):
+    """Return True for the types of integers, but bool."""
+    return issubclass(kind, int | np.integer) and kind is not bool
 
 
 def has_floats(ids):
