@@ -140,6 +140,7 @@ def accept_rank(listener, rendezvous, controls, own):
         except FAULTS as error:
             refused = f" A connection was refused ({type(error).__name__}: {error}): has it another GPUKIT_KEY?"
             continue
+        raise_refusal(other)
         controls[JOINING] = control
         check_fit(own, other, controls)
         set_timeout(control, 0.0)
@@ -179,9 +180,14 @@ def receive_places(control, rank):
         places = json.loads(control.recv_bytes())
     except FAULTS:
         raise TeamError(ENDED.format(rank)) from None
-    if isinstance(places[0], int):
-        raise_error(*places)
+    raise_refusal(places)
     return places
+
+
+def raise_refusal(message):
+    """Raise the error of a message that `refuse` has sent; it may be the first one of a rank that joins."""
+    if isinstance(message, list) and isinstance(message[0], int):
+        raise_error(*message)
 
 
 def connect_all(rendezvous, peers):

@@ -336,3 +336,24 @@ def test_a_stop_request_while_ranks_connect_reaches_the_others(monkeypatch):
         open_team(first._replace(rank=1))
     other.join(30)
     assert heard == [True]
+
+
+def test_a_stop_request_before_a_rank_has_introduced_itself(monkeypatch):
+    """Its first message to rank 0 is then the request."""
+    first, heard = make_rendezvous(2, free_address()), []
+
+    def describe(meeting, address):
+        raise interrupt.Interrupted(signal.SIGTERM)
+
+    def wait():
+        with pytest.raises(interrupt.Interrupted) as stop:
+            open_team(first)
+        heard.append(stop.value.number)
+
+    own = threading.Thread(target=wait)
+    monkeypatch.setattr(rendezvous, "describe", lambda *at: describe(*at) if at[0].rank else {"rank": 0})
+    own.start()
+    with pytest.raises(interrupt.Interrupted):
+        open_team(first._replace(rank=1))
+    own.join(30)
+    assert heard == [signal.SIGTERM]
