@@ -136,8 +136,8 @@ class Bench(click.Command):
         return below.make_context(f"{info_name} {below.name}", args[1:], parent, **extra)
 
 
-@click.command("bench", cls=Bench)
-@click.argument("names", nargs=-1, type=click.Choice(NAMES))
+@click.command("bench", cls=Bench, epilog=f"NAMES: {', '.join(NAMES)}.")
+@click.argument("names", nargs=-1, metavar="[NAMES]...", type=click.Choice(NAMES))
 @option(
     "--shape shapes NAME", f"Use only these generated shapes: {', '.join(SHAPES)}.", click.Choice(SHAPES), multiple=True
 )

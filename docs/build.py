@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 FOLDER = Path(__file__).parent
+COLUMNS = 80  # of the blocks of a page on a screen of 1,280 pixels
 COMMANDS_HEAD = """# Commands
 
 Generated from `--help` by docs/build.py (`make docs`); do not edit.
@@ -89,7 +90,7 @@ def cli_reference():
     """The text of docs/cli.md: the group's help, then every verb's, a verb's own verbs behind it."""
     from gpukit.cli.main import VERBS, gpukit
 
-    with click.Context(gpukit, info_name="gpukit", terminal_width=100, **gpukit.context_settings) as ctx:
+    with click.Context(gpukit, info_name="gpukit", terminal_width=COLUMNS, **gpukit.context_settings) as ctx:
         parts = [COMMANDS_HEAD, section("gpukit", gpukit.get_help(ctx))]
         for verb in VERBS:
             parts += sections_of(gpukit.get_command(ctx, verb), verb, ctx)
@@ -98,7 +99,9 @@ def cli_reference():
 
 def sections_of(command, name, parent):
     """[section] of a command and of the commands below it."""
-    with click.Context(command, info_name=name, parent=parent, max_content_width=100, terminal_width=100) as ctx:
+    with click.Context(
+        command, info_name=name, parent=parent, max_content_width=COLUMNS, terminal_width=COLUMNS
+    ) as ctx:
         path = re.sub(
             r" \[[^]]*\](\.\.\.)?", "", ctx.command_path
         )  # without the choices of an argument of the command above

@@ -23,6 +23,9 @@ def test_the_site_is_built_without_a_warning(root, tmp_path):
     guide = (tmp_path / "guides/ratings.html").read_text()
     assert 'href="../ratings.html"' in guide  # a link to another folder of docs/ stays
     assert ">arrayfile<" not in (tmp_path / "ratings.html").read_text()  # one that leaves docs/ is text
+    text = re.sub("<[^>]+>", " ", (tmp_path / "reference/recommenders.html").read_text())
+    for name, default in {"lsh_q": "100", "lsh_psi": "2", "random_state": "0"}.items():  # not the first of their groups
+        assert re.search(rf"\b{name}\s.{{,200}}\s{default}\s", " ".join(text.partition("Parameters:")[2].split()))
     outside = re.compile(r'(?:src|href)="https?://')
     assert not outside.search((tmp_path / "index.html").read_text().partition("<body")[0])
 
