@@ -135,6 +135,20 @@ def test_errors_of_more_series_than_are_compared_are_all_counted():
     assert 0.7 * free.size < uncertainty.count_independent(together(free), np.ones(free.size)) <= free.size
 
 
+def test_many_independent_errors_in_few_folds_widen_no_interval():
+    rng, widths = np.random.default_rng(0), []
+    for own in (1.0, 0.0):  # standard deviation of what a series does not share
+        parts = []
+        for fold in range(3):
+            table = own * rng.normal(size=(1, 40, 20)) + (1 - own) * rng.normal(size=(1, 1, 1))
+            errors = together(table)
+            parts.append(errors._replace(runs=errors.runs + 40 * fold, times=errors.times + 20 * fold))
+        found = uncertainty.learn_with_growth(parts, [np.ones(800)] * 3)
+        sizes = np.abs(np.concatenate([part.residuals for part in parts]))
+        widths.append(found.at(parts[0].kinds, parts[0].features, np.ones(800))[0] / np.quantile(sizes, 0.9))
+    assert uncertainty.WIDE * widths[0] < 1.06 and uncertainty.WIDE * widths[1] > 1.3
+
+
 def test_two_runs_of_errors_that_agree_have_wide_intervals():
     widths = []
     for length in (40, 1):
