@@ -275,8 +275,9 @@ def errors_of(number, fold, fold_kinds, estimates, field):
     features = compute_features(fold.problem, field, estimates, fold.hidden)
     row, first, end = scans.runs(fold.hidden)
     runs = np.repeat(number * fold.hidden.size + np.arange(len(row)), end - first)  # distinct in all folds
-    entries = np.flatnonzero(fold.hidden)
-    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features, runs, entries)
+    entries, columns = np.flatnonzero(fold.hidden), fold.hidden.shape[1]
+    places = runs, entries, entries // columns, number * columns + entries % columns
+    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features, *places)
 
 
 def report(trials, folds, served, metric):

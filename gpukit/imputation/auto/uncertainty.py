@@ -11,10 +11,11 @@ learned at more origins than methods are judged at, and as far from the last obs
 (masking.origins_of).
 
 The scale of a kind is chosen so that the central 90 % interval of a normal distribution contains 90 % of its errors on
-folds left out of the fit. With few vertices hidden whole, or few folds with values beyond an end, the share is raised
-to cover one more unit (Vovk et al., Algorithmic Learning in a Random World, 2005). Errors beyond an end depend on each
-other, so that few are independent: their scale is widened to Student's interval. No deviation is 0: equal hidden
-values do not prove that the next one is equal too.
+folds left out of the fit. With few vertices hidden whole, or few independent errors beyond an end, the share is raised
+to cover one more of them (Vovk et al., Algorithmic Learning in a Random World, 2005). Errors beyond an end depend on
+each other, along a run and between series that end together. So few of them are independent (`count_independent`), and
+their scale is widened to Student's interval. No deviation is 0: equal hidden values do not prove that the next one is
+equal too.
 """
 
 from statistics import NormalDist
@@ -234,9 +235,10 @@ class Deviations(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Hidden values: residuals, kinds, runs (numbers of their runs) and entries (of the table), (values,).
+    """Hidden values: residuals, kinds, features (values, FEATURES), and where they are, (values,).
 
-    features (values, FEATURES).
+    runs: numbers of their runs. entries: of the table. series: rows of the table. times: numbers of their columns,
+    distinct in all folds.
     """
 
     residuals: np.ndarray
@@ -244,6 +246,8 @@ class Errors(NamedTuple):
     features: np.ndarray
     runs: np.ndarray
     entries: np.ndarray
+    series: np.ndarray
+    times: np.ndarray
 
     def select(self, index):
         return Errors(*(part[index] for part in self))
@@ -331,13 +335,13 @@ def learn(parts, units=np.inf, least=0.0):
         scored, strengths = concatenate(sample), select_strengths(sample)
         model, sizes = fit(errors, strengths), predict_left_out(sample, strengths)
     sizes = model.at(scored.kinds, scored.features) if sizes is None else sizes
-    ends = sum(bool((part.kinds == BEYOND).any()) for part in parts)
+    ends = count_independent(scored, sizes)
     targets = share_with_one_more(units), COVERED, share_with_one_more(ends)
     factors = np.array(
         [widening_factor(scored, sizes, GROUPS[scored.kinds] == group, value) for group, value in enumerate(targets)]
     )
     if ends:
-        factors[GROUPS[BEYOND]] *= student_factor(scored, sizes, targets[GROUPS[BEYOND]])
+        factors[GROUPS[BEYOND]] *= student_factor(ends, targets[GROUPS[BEYOND]])
     by_kind, sizes = model.by_kind * factors[GROUPS], np.maximum(sizes * factors[GROUPS[scored.kinds]], least)
     shares = {share: float((np.abs(scored.residuals) <= z * sizes).mean()) for share, z in ((0.5, HALF), (0.9, WIDE))}
     return Deviations(np.maximum(by_kind, least), model.law, shares, np.zeros(2))
@@ -349,8 +353,8 @@ def share_with_one_more(count):
     return min(most, COVERED * (1.0 + 1.0 / max(count, 1)))
 
 
-def student_factor(errors, sizes, share):
-    """Return the width of Student's 90 % interval over the normal one, for the scale of errors beyond ends.
+def student_factor(count, share):
+    """Return the width of Student's 90 % interval over the normal one, for a scale learned from `count` errors.
 
     The scale is the quantile of n independent errors at a share p. Its variance is that of the root mean square of
     x^2 f(x)^2 n / (2 p (1 - p)) errors; x is the quantile and f the density of |z| for normal z.
@@ -359,18 +363,30 @@ def student_factor(errors, sizes, share):
 
     x = ndtri((1 + share) / 2)
     slope = x * np.sqrt(2 / np.pi) * np.exp(-(x**2) / 2)
-    freedom = slope**2 / (2 * share * (1 - share)) * count_independent(errors, sizes)
+    freedom = slope**2 / (2 * share * (1 - share)) * count
     return float(stdtrit(max(1.0, freedom), (1 + COVERED) / 2)) / WIDE
 
 
 def count_independent(errors, sizes):
-    """Return the number of independent errors among those beyond ends.
+    """Return the number of independent errors among those beyond ends; 0 if there are none.
 
-    n / (1 + 2 sum over the lags j within a run of r_j^2), because r^2 is the correlation of the squares of normal
-    values with correlation r. n: number of entries, each counted once, however many folds hide it.
+    n / (1 + 2 sum over the lags j within a run of r_j^2) / (1 + k r^2), because r^2 is the correlation of the squares
+    of normal values with correlation r. n: number of entries, each counted once, however many folds hide it. k: mean
+    number of other series that a fold hides at the time of an error. r^2: see correlation_of_series.
     """
-    beyond = errors.kinds == BEYOND
-    ratios, runs = errors.residuals[beyond] / np.maximum(sizes[beyond], 1e-300), errors.runs[beyond]
+    is_beyond = errors.kinds == BEYOND
+    if not is_beyond.any():
+        return 0.0
+    beyond = errors.select(is_beyond)
+    ratios = beyond.residuals / np.maximum(sizes[is_beyond], 1e-300)
+    count = len(np.unique(beyond.entries)) / (1 + correlation_in_runs(ratios, beyond.runs))
+    together = np.unique(beyond.times, return_counts=True)[1]
+    others = np.square(together).sum() / together.sum() - 1
+    return float(count / (1 + others * correlation_of_series(beyond, ratios, count)))
+
+
+def correlation_in_runs(ratios, runs):
+    """Return twice the sum of the squared correlations of ratios (values,) at all lags within runs (values,)."""
     products, pairs = np.zeros((2, len(runs)))
     for run in np.split(ratios, np.flatnonzero(np.diff(runs)) + 1):
         spectrum = np.fft.rfft(run, 2 * len(run))  # twice the length, so that no product wraps around
@@ -378,8 +394,28 @@ def count_independent(errors, sizes):
         pairs[: len(run)] += np.arange(len(run), 0, -1)
     products, pairs = products[pairs > 0], pairs[pairs > 0]
     r = products / pairs / max(products[0] / pairs[0], 1e-300)
-    entries = len(np.unique(errors.entries[beyond]))
-    return float(entries / (1 + 2 * (np.square(r[1:]) * pairs[1:]).sum() / pairs[0]))
+    return 2 * (np.square(r[1:]) * pairs[1:]).sum() / pairs[0]
+
+
+def correlation_of_series(errors, ratios, count):
+    """Return the mean squared correlation of the errors of two series at the same times, 0 to 1.
+
+    ratios (values,): errors over their deviations. count: number of independent errors if series are independent. The
+    square of m independent pairs has the mean 1 / m without any correlation. This is subtracted, so that few pairs
+    prove little.
+    """
+    most = 100  # series; their pairs are enough of a sample
+    series, row = np.unique(errors.series, return_inverse=True)
+    sampled = np.unique(np.linspace(0, len(series) - 1, most).astype(np.int64))
+    mask = np.isin(row, sampled)
+    row, times = np.searchsorted(sampled, row[mask]), np.unique(errors.times[mask], return_inverse=True)[1]
+    table, present = np.zeros((2, len(sampled), times.max() + 1))
+    table[row, times], present[row, times] = ratios[mask] / max(np.abs(ratios).max(), 1e-300), 1.0
+    pairs, power = present @ present.T, np.square(table) @ present.T
+    np.fill_diagonal(pairs, 0.0)
+    squares = np.square(table @ table.T) / np.maximum(power * power.T, 1e-300)
+    independent = np.maximum(pairs * count / len(ratios), 1.0)
+    return max(0.0, float((pairs * (squares - 1 / independent)).sum() / max(pairs.sum(), 1.0)))
 
 
 def fit(errors, strengths):

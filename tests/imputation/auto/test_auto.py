@@ -128,7 +128,7 @@ def test_deviations_hold_on_vertices_that_they_were_not_learned_on():
             offsets.repeat(40),
             np.full(1200, judging.NEVER, np.int8),
             features.repeat(40, axis=0),
-            *[np.arange(1200)] * 2,
+            *[np.arange(1200)] * 4,
         )
         parts = [errors.select(slice(200 * fold, 200 * fold + 200)) for fold in range(5)]
         found = uncertainty.learn(parts, 25)
@@ -140,7 +140,7 @@ def test_deviations_of_a_hundred_errors_follow_the_features():
     rng, kinds = np.random.default_rng(0), np.full(100, judging.ALWAYS, np.int8)
     features = rng.normal(size=(200, uncertainty.FEATURES))
     errors = uncertainty.Errors(
-        np.exp(features[:, 0]) * rng.normal(size=200), np.tile(kinds, 2), features, *[np.arange(200)] * 2
+        np.exp(features[:, 0]) * rng.normal(size=200), np.tile(kinds, 2), features, *[np.arange(200)] * 4
     )
     found = uncertainty.learn([errors.select(slice(0, 100)), errors.select(slice(100, None))])
     small, large = (found.at(kinds[:1], sign * np.eye(1, uncertainty.FEATURES)) for sign in (-1.0, 1.0))
@@ -161,7 +161,7 @@ def test_few_runs_widen_no_interval():
     rng, parts = np.random.default_rng(0), []
     for _ in range(8):
         errors, features = rng.normal(size=200), rng.normal(size=(200, uncertainty.FEATURES))
-        parts.append(uncertainty.Errors(errors, np.full(200, judging.ALWAYS, np.int8), features, *[np.arange(200)] * 2))
+        parts.append(uncertainty.Errors(errors, np.full(200, judging.ALWAYS, np.int8), features, *[np.arange(200)] * 4))
     found, whole = (
         uncertainty.learn([part._replace(kinds=np.full(200, kind, np.int8)) for part in parts], units=8)
         for kind in (judging.ALWAYS, judging.NEVER)
@@ -299,11 +299,11 @@ def test_deviations_follow_the_signs_and_their_intervals_hold():
     rng, kinds = np.random.default_rng(0), np.full(5000, judging.ALWAYS, np.int8)
     features = rng.normal(size=(5000, uncertainty.FEATURES))
     sizes = np.exp(0.8 * features[:, 2])
-    errors = uncertainty.Errors(sizes * rng.normal(size=5000), kinds, features, *[np.arange(5000)] * 2)
+    errors = uncertainty.Errors(sizes * rng.normal(size=5000), kinds, features, *[np.arange(5000)] * 4)
     found = uncertainty.learn([errors.select(slice(0, 2500)), errors.select(slice(2500, None))])
     assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(found.coverage[0.5] - 0.5) < 0.05
     assert np.corrcoef(np.log(found.at(kinds, features)), np.log(sizes))[0, 1] > 0.95
-    few = uncertainty.learn([uncertainty.Errors(np.ones(30), kinds[:30], features[:30], *[np.arange(30)] * 2)])
+    few = uncertainty.learn([uncertainty.Errors(np.ones(30), kinds[:30], features[:30], *[np.arange(30)] * 4)])
     np.testing.assert_allclose(few.at(kinds, features), 1 / uncertainty.WIDE)
 
 

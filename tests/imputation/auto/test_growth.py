@@ -65,7 +65,7 @@ def test_errors_say_how_deviations_grow(power):
         changes.append(np.exp(rng.uniform(0, 3, 300)))
         features = rng.normal(size=(300, uncertainty.FEATURES))
         errors = 2.0 * changes[-1] ** power * rng.normal(size=300)
-        parts.append(uncertainty.Errors(errors, np.full(300, judging.KINDS - 1), features, *[np.arange(300)] * 2))
+        parts.append(uncertainty.Errors(errors, np.full(300, judging.KINDS - 1), features, *[np.arange(300)] * 4))
     found = uncertainty.learn_with_growth(parts, changes)
     assert found.growth[1] == power
     low, high = found.at(np.full(2, judging.KINDS - 1), np.zeros((2, uncertainty.FEATURES)), np.array([1.0, 20.0]))
@@ -75,7 +75,7 @@ def test_errors_say_how_deviations_grow(power):
 def test_few_values_beyond_ends_are_like_others():
     rng = np.random.default_rng(0)
     features = rng.normal(size=(400, uncertainty.FEATURES))
-    part = uncertainty.Errors(rng.normal(size=400), np.full(400, 2), features, *[np.arange(400)] * 2)
+    part = uncertainty.Errors(rng.normal(size=400), np.full(400, 2), features, *[np.arange(400)] * 4)
     changes = np.r_[np.ones(10), np.zeros(390)]
     found, plain = uncertainty.learn_with_growth([part, part], [changes] * 2), uncertainty.learn([part, part])
     np.testing.assert_array_equal(found.at(part.kinds, part.features, changes), plain.at(part.kinds, part.features))
@@ -86,7 +86,9 @@ def beyond(residuals, length):
     count = len(residuals)
     kinds = np.full(count, uncertainty.BEYOND)
     entries = np.arange(count)
-    return uncertainty.Errors(residuals, kinds, np.zeros((count, uncertainty.FEATURES)), entries // length, entries)
+    return uncertainty.Errors(
+        residuals, kinds, np.zeros((count, uncertainty.FEATURES)), entries // length, *[entries] * 3
+    )
 
 
 def test_errors_of_a_run_that_agree_count_as_one():
@@ -101,10 +103,50 @@ def test_errors_of_a_run_that_agree_count_as_one():
     np.testing.assert_allclose(uncertainty.count_independent(again, np.ones(2 * len(free.runs))), found[1])
     joined = uncertainty.concatenate([alike.select(slice(80)), alike.select(slice(80, None))])
     assert uncertainty.count_independent(joined, np.ones(480)) == found[0]
-    widths = [uncertainty.student_factor(one, np.ones(480), 0.9) for one in (alike, free)]
+    widths = [uncertainty.student_factor(count, 0.9) for count in found]
     assert 1.1 < widths[0] < 1.2 and 1 < widths[1] < 1.02
-    one = uncertainty.student_factor(beyond(np.full(40, 2.0), 40), np.ones(40), 0.9)
+    one = uncertainty.student_factor(uncertainty.count_independent(beyond(np.full(40, 2.0), 40), np.ones(40)), 0.9)
     np.testing.assert_allclose(one, 6.3138 / uncertainty.WIDE, rtol=1e-4)  # Student's, with one degree of freedom
+
+
+def together(table):
+    """Errors (folds, series, columns) beyond ends, in runs that folds hide at the same times of all series."""
+    folds, series, columns = table.shape
+    fold, row, column = (index.ravel() for index in np.indices(table.shape))
+    errors = beyond(table.ravel(), columns)
+    times = fold * columns + column
+    return errors._replace(entries=row * folds * columns + times, series=row, times=times)
+
+
+@pytest.mark.parametrize("signs", [np.ones(20), np.tile([1.0, -1.0], 10)])
+def test_errors_of_series_that_end_together_count_as_one(signs):
+    rng, folds = np.random.default_rng(0), 12
+    alike = np.broadcast_to(rng.normal(size=(folds, 1, 1)) * signs[:, None], (folds, 20, 3))
+    free = rng.normal(size=(folds, 20, 3))
+    found = [uncertainty.count_independent(together(one), np.ones(one.size)) for one in (alike, free)]
+    assert folds <= found[0] < 1.2 * folds and 0.8 * free.size < found[1] <= free.size
+    half = uncertainty.count_independent(together((alike + free) / 2**0.5), np.ones(free.size))
+    assert 1.5 * found[0] < half < 0.5 * found[1]
+
+
+def test_errors_of_more_series_than_are_compared_are_all_counted():
+    rng = np.random.default_rng(0)
+    free = rng.normal(size=(4, 300, 5))
+    assert 0.7 * free.size < uncertainty.count_independent(together(free), np.ones(free.size)) <= free.size
+
+
+def test_many_independent_errors_in_few_folds_widen_no_interval():
+    rng, widths = np.random.default_rng(0), []
+    for own in (1.0, 0.0):  # standard deviation of what a series does not share
+        parts = []
+        for fold in range(3):
+            table = own * rng.normal(size=(1, 40, 20)) + (1 - own) * rng.normal(size=(1, 1, 1))
+            errors = together(table)
+            parts.append(errors._replace(runs=errors.runs + 40 * fold, times=errors.times + 20 * fold))
+        found = uncertainty.learn_with_growth(parts, [np.ones(800)] * 3)
+        sizes = np.abs(np.concatenate([part.residuals for part in parts]))
+        widths.append(found.at(parts[0].kinds, parts[0].features, np.ones(800))[0] / np.quantile(sizes, 0.9))
+    assert uncertainty.WIDE * widths[0] < 1.06 and uncertainty.WIDE * widths[1] > 1.3
 
 
 def test_two_runs_of_errors_that_agree_have_wide_intervals():
@@ -164,6 +206,18 @@ def test_intervals_of_walks_that_end_together_hold():
     for seed in range(20):
         shares.append(covered(walks(seed), missing, "interpolation")[0])
     assert 0.85 <= np.mean(shares) <= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phi", [0.5, 0.9])
+def test_intervals_of_unrelated_series_that_end_together_are_not_wide(phi):
+    shares, missing = [], np.zeros((12, 100), bool)
+    missing[:, -15:] = True
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        values = np.array([autoregression(rng, 100, phi) for _ in range(12)])
+        shares.append(covered(values, missing, "vertex-mean" if phi < 0.9 else "interpolation")[0])
+    assert 0.85 <= np.mean(shares) <= 0.93
 
 
 def autoregression(rng, columns, phi, sizes=1.0):

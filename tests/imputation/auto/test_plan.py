@@ -56,7 +56,7 @@ def test_deviations_of_a_fold_are_learned_on_the_others(strengths):
     """Errors of a fold have one size, which ends the others' intervals."""
     count, features = 500, np.zeros((500, uncertainty.FEATURES))
     kinds = np.full(count, judging.ALWAYS, np.int8)
-    parts = [uncertainty.Errors(np.full(count, size), kinds, features, *[np.arange(count)] * 2) for size in (1.0, 4.0)]
+    parts = [uncertainty.Errors(np.full(count, size), kinds, features, *[np.arange(count)] * 4) for size in (1.0, 4.0)]
     found = uncertainty.WIDE * uncertainty.predict_left_out(parts, strengths)
     np.testing.assert_allclose(found, np.repeat([4.0, 1.0], count))
 
