@@ -107,7 +107,7 @@ class Taken(NamedTuple):
         """
         if self.types is not None:
             self.types.check_bounds(self.missing, settings.minimum, settings.maximum)
-        if self.data.complete:
+        if self.data.complete or (settings.minimum, settings.maximum) == (None, None):
             return
         values = self.data.tensor[np.broadcast_to(spread(self.data.mask), self.data.tensor.shape)]
         for name, bound, side in (("minimum", settings.minimum, -1), ("maximum", settings.maximum, 1)):

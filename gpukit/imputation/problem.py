@@ -259,8 +259,8 @@ def as_problem(adjacency, data, place, options, times=None):
     times (m n,) float64, rising, or None: the order of columns is then inferred from values. Raises DataError as
     check_values.
     """
-    values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64)
-    seen = np.array(np.broadcast_to(spread(data.mask), data.tensor.shape)).reshape(values.shape)
+    values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64, copy=False)
+    seen = data.mask.reshape(values.shape) if data.mask.ndim > 1 else np.repeat(data.mask[:, None], values.shape[1], 1)
     check_values(values, seen)
     positions = None if times is None else rising_times(times)
     if times is None and in_time(values, seen, data.tensor.shape[1:]):
@@ -280,11 +280,16 @@ class Units(NamedTuple):
 
     def off(self, values, seen):
         """Return values (N, T) in units, 0 where they are not observed."""
-        return np.where(seen, (values - self.level[:, None]) / self.size[:, None], 0.0)
+        out = values - self.level[:, None]
+        out /= self.size[:, None]
+        out[~seen] = 0.0
+        return out
 
-    def back(self, estimate, deviation):
-        """Return estimate and deviation (N, T) in the user's units."""
-        return estimate * self.size[:, None] + self.level[:, None], deviation * self.size[:, None]
+    def back(self, estimate, deviation, where):
+        """Return estimate and deviation (values,) of the entries of a mask (N, T) in the user's units."""
+        counts = np.count_nonzero(where, axis=1)
+        level, size = np.repeat(self.level, counts), np.repeat(self.size, counts)
+        return estimate * size + level, deviation * size
 
     @property
     def note(self):

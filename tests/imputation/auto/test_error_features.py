@@ -18,7 +18,7 @@ def features_of(values, ordered=True):
     problem = GraphImputer(device="cpu").prepare(RING, np.where(seen, values, np.nan)).problem()
     problem = problem._replace(at=np.arange(T) if ordered else None)
     field = np.where(seen, values, values[1:].mean())
-    features = compute_features(problem, field, [field], ~seen)
+    features = compute_features(problem, field, [field[~seen]], ~seen)
     assert features.shape == (T, FEATURES) and np.isfinite(features).all()
     return features
 
