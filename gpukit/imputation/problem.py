@@ -10,6 +10,8 @@ deviation, of series in time the root mean square of the changes between adjacen
 deviation, which contains the trend, errors of trending series would not count.
 """
 
+import ctypes
+import sys
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -356,6 +358,16 @@ def moments(values, seen):
     size = np.sqrt(np.square(values - level[:, None]).sum(axis=1, where=seen) / counts)
     rounding = 8 * np.finfo(np.float64).eps * np.abs(level)  # of a mean of equal values
     return np.column_stack((level, np.where(size > rounding, size, 0.0)))
+
+
+def return_freed_memory(table):
+    """Return the process's freed memory to the system after steps on a large table.
+
+    glibc keeps arrays of up to 32 MB for later ones, but a large table has no use for them.
+    """
+    least = 1 << 26  # bytes of a table
+    if table.nbytes >= least and sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+        libc.malloc_trim(0)
 
 
 def in_units(problem, units):

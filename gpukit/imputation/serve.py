@@ -65,6 +65,7 @@ def complete(model, data, times):
 def combine_estimates(problem, plan, estimates, data, settings):
     """Return (completed tensor, deviations) of inputs.Data from estimates [(values,)] by the members of a plan."""
     estimate, deviation = combine_members(problem, plan, estimates)
+    estimates.clear()  # the results need the memory
     estimate = estimate.reshape(-1, *data.tensor.shape[data.mask.ndim :])
     return clip_to_bounds(fill_estimate(data, estimate), data, settings), place_values(data, deviation)
 

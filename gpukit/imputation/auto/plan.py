@@ -21,6 +21,7 @@ from gpukit.imputation.auto import uncertainty
 from gpukit.imputation.auto.judging import KINDS, NEVER, error_of, finite_estimate, kinds, row_of, run_concurrently
 from gpukit.imputation.auto.uncertainty import Deviations, changes_beyond, compute_features, measure_features
 from gpukit.imputation.constants import KNOTS, MOST_VALUES
+from gpukit.imputation.problem import return_freed_memory
 from gpukit.imputation.smoothness import method as smoothness
 from gpukit.imputation.spectral import choose as spectral
 from gpukit.model_selection.trial import Trial, best_of
@@ -175,9 +176,14 @@ def attributes_of(plan):
 def estimates_of(problem, plan):
     """Return [(values,)] estimates of the members for the missing values."""
     methods, missing = [BY_NAME[name] for name, _ in plan.members], ~problem.seen
-    return run_concurrently(
-        problem, methods, lambda index: finite_estimate(methods[index], problem, plan.members[index][1])[missing]
-    )
+
+    def estimate(index):
+        out = finite_estimate(methods[index], problem, plan.members[index][1])[missing]
+        return_freed_memory(problem.values)
+        return out
+
+    return_freed_memory(problem.values)
+    return run_concurrently(problem, methods, estimate)
 
 
 def combine_members(problem, plan, estimates):
@@ -194,6 +200,7 @@ def combine_members(problem, plan, estimates):
         features = measure_features(problem, field, estimates, missing)
     finally:
         field[missing] = 0.0
+        return_freed_memory(field)
     deviation = plan.deviations.at(kind, features, changes)
     return (estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation, missing)
 
