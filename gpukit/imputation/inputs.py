@@ -107,7 +107,7 @@ class Taken(NamedTuple):
         """
         if self.types is not None:
             self.types.check_bounds(self.missing, settings.minimum, settings.maximum)
-        if self.data.complete:
+        if self.data.complete or (settings.minimum, settings.maximum) == (None, None):
             return
         values = self.data.tensor[np.broadcast_to(spread(self.data.mask), self.data.tensor.shape)]
         for name, bound, side in (("minimum", settings.minimum, -1), ("maximum", settings.maximum, 1)):
@@ -240,8 +240,9 @@ def take(graph, tensor, mask, times):
     adopt.refuse_turned_list(graph, forms.shape_of(tensor))
     shape = getattr(graph, "shape", None)
     is_square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
-    if adjacency is None or not is_square:  # a list of edges may lack the last vertices
-        adjacency = as_adjacency(graph, None if is_square or not arrays.axes(tensor) else len(tensor), names)
+    count = None if is_square or not arrays.axes(tensor) else len(tensor)
+    if adjacency is None or count not in (None, adjacency.shape[0]):  # a list of edges may lack the last vertices
+        adjacency = as_adjacency(graph, count, names)
     data = read(tensor, mask, adjacency.shape[0])
     return order_by_time(adjacency, data, times, names, form, types=given_types(tensor, form))
 

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import parallel_map, single_threaded_blas
+from gpukit._pool import map_row_blocks, parallel_map, single_threaded_blas
 from gpukit.imputation import scans
 from gpukit.imputation.auto import masking
 from gpukit.imputation.auto.judging import KINDS, NEVER, kinds, simple_estimate
 from gpukit.imputation.constants import BLOCK_NUMBERS, ERROR_FLOOR, FEWEST_VERTICES, MOST_SERIES, MOST_VALUES
 from gpukit.imputation.periods import row_means
-from gpukit.imputation.problem import SEVERAL_IN_ORDER, Method, several_in_order
+from gpukit.imputation.problem import SEVERAL_IN_ORDER, Method, Units, in_units, several_in_order
 from gpukit.imputation.simple import heaviest, limits_of
 
 VALUES_PER_VERTEX = 1_000  # hidden values of one kind and vertex to learn from; chosen
@@ -34,7 +34,7 @@ class MaskedProblem(NamedTuple):
     """A problem with some values hidden, in units of its vertices.
 
     hidden (N, T) bool; problem, its values float32; kinds (N, T) int8; series (N, T) float32: complete, with the
-    current estimates; before, after (N, T) int32: the nearest observed column before and after each, -1 and T for none.
+    current estimates; before, after (N, T): see columns_around.
     """
 
     hidden: np.ndarray
@@ -53,13 +53,14 @@ def settings(problem):
 def fill(problem, setting):
     """Return (N, T) imputed values; NaN for unobserved vertices."""
     mean, scale = units(problem)
-    inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0))
+    inner = problem._replace(units=Units(mean[:, 0], scale[:, 0]))
     few = inner.window(WINDOW).patches(WINDOW)
+    few = in_units(few, few.units)
     if 2 * inner.period > few.seen.shape[1]:
         inner, few = inner._replace(period=0), few._replace(period=0)
     folds = masking.folds_of(few, problem.options.seed + 1, folds_for(few.seen), anywhere=True)
     parts = parallel_map(lambda hidden: mask_problem(few, hidden), folds)
-    whole = mask_problem(inner, masking.hide_nothing(inner.seen))
+    whole = mask_problem(in_units(inner, inner.units), masking.hide_nothing(inner.seen))
     patches = [mask_problem(few, masking.hide_nothing(few.seen))] if len(few.seen) < len(mean) else []
     count = min(setting["neighbors"], len(mean) - 1)
     with single_threaded_blas():  # products of small matrices, a thread each
@@ -70,7 +71,10 @@ def fill(problem, setting):
             whole = predict(whole, near, coefficients)
             if not is_last:
                 parts, patches = ([predict(p, near_few, coefficients) for p in group] for group in (parts, patches))
-    out = whole.series * scale + mean
+    series = whole.series
+    del whole
+    out = series * scale
+    out += mean
     out[~problem.seen.any(axis=1)] = np.nan
     return out
 
@@ -85,19 +89,38 @@ def units(problem):
     """Return (N, 1) means and scales of the vertices."""
     count = np.maximum(problem.seen.sum(axis=1, keepdims=True), 1)
     mean = row_means(problem.values, problem.seen)
-    rest = np.where(problem.seen, problem.values - mean, 0.0)
-    usual = np.sqrt(np.square(rest).sum() / max(1, problem.seen.sum())) or 1.0
-    return mean, np.maximum(np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / count), 0.05 * usual)
+
+    def sum_squares(rows):
+        rest = np.where(problem.seen[rows], problem.values[rows] - mean[rows], 0.0)
+        return np.square(rest).sum(axis=1, keepdims=True)
+
+    squares = np.concatenate(map_row_blocks(sum_squares, problem.values.shape))
+    usual = np.sqrt(squares.sum() / max(1, problem.seen.sum())) or 1.0
+    return mean, np.maximum(np.sqrt(squares / count), 0.05 * usual)
 
 
 def mask_problem(problem, hidden):
     """Return the MaskedProblem of a problem and masking.Hidden values, its series filled in by interpolation."""
-    left = problem.without(hidden.lost)
-    before, after = (np.pad(value, ((0, 0), (1, 1)), "edge") for value in scans.nearest_observed(left.seen))
-    before[:, 0], after[:, -1] = -1, left.seen.shape[1]
-    series = np.where(left.seen, left.values, simple_estimate(left)).astype(np.float32)
-    left = left._replace(values=left.values.astype(np.float32))
-    return MaskedProblem(hidden.values, left, kinds(left), series, before[:, :-2], after[:, 2:])
+    left = problem.without(hidden.lost) if hidden.lost.any() else problem
+    series = simple_estimate(left, dtype=np.float32)
+    values = left.values.astype(np.float32)
+    np.copyto(series, values, where=left.seen)
+    problem = left = left._replace(values=values)  # the float64 table is not needed any more
+    return MaskedProblem(hidden.values, left, kinds(left), series, *columns_around(left.seen))
+
+
+def columns_around(seen):
+    """Return the nearest observed columns (N, T) before and after each one, -1 and T for none."""
+    count = seen.shape[1]
+    before, after = np.empty((2, *seen.shape), np.int16 if count < np.iinfo(np.int16).max else np.int32)
+
+    def fill_rows(rows):
+        before[rows, 0], after[rows, -1] = -1, count
+        nearest = scans.nearest_observed(seen[rows])
+        before[rows, 1:], after[rows, :-1] = nearest[0][:, :-1], nearest[1][:, 1:]
+
+    map_row_blocks(fill_rows, seen.shape)
+    return before, after
 
 
 def with_periods(part, near):
@@ -263,43 +286,55 @@ def predict(part, near, beta):
 
     Predictions beyond the limits of a vertex come from coefficients of few values; interpolation replaces them.
     """
-    vertex, column = np.nonzero(~part.problem.seen & (part.kinds != NEVER))
     low, high = limits_of(part.problem.values, part.problem.seen)
     series, predictors, each = part.series.copy(), with_periods(part, near), max(1, BLOCK_NUMBERS // beta.shape[1])
     each_kind = len(beta) // KINDS  # N, or 1
 
-    def predict_block(first):
-        v, t = (value[first : first + each] for value in (vertex, column))
-        x, base = describe_values(part, predictors, v, t)
-        values = base + np.einsum("ij,ij->i", x, beta[part.kinds[v, t].astype(np.int64) * each_kind + v % each_kind])
-        series[v, t] = np.where((values >= low[v]) & (values <= high[v]), values, base)
+    def predict_rows(rows):
+        vertex, column = np.nonzero(~part.problem.seen[rows] & (part.kinds[rows] != NEVER))
+        vertex += rows.start
+        for first in range(0, len(vertex), each):
+            v, t = (value[first : first + each] for value in (vertex, column))
+            x, base = describe_values(part, predictors, v, t)
+            laws = beta[part.kinds[v, t].astype(np.int64) * each_kind + v % each_kind]
+            values = base + np.einsum("ij,ij->i", x, laws)
+            series[v, t] = np.where((values >= low[v]) & (values <= high[v]), values, base)
 
-    parallel_map(predict_block, range(0, len(vertex), each))
+    map_row_blocks(predict_rows, series.shape)
     return part._replace(series=series)
 
 
 def most_similar(whole, count):
-    """Return (N, count) int64: for each vertex the others with the highest correlation, in descending order.
+    """Return (N, count): for each vertex the others with the highest correlation, in descending order.
 
     Vertices without observations come last. With many vertices only graph neighbours are compared, and
     the vertex itself, whose features are 0, fills up lists with too few.
     """
-    series, alive = whole.series - whole.series.mean(axis=1, keepdims=True), whole.problem.seen.any(axis=1)
-    size = np.linalg.norm(series, axis=1, keepdims=True)
-    series /= np.where(size > 0, size, 1)
+    series, alive = np.empty_like(whole.series), whole.problem.seen.any(axis=1)
+
+    def centre(rows):
+        np.subtract(whole.series[rows], whole.series[rows].mean(axis=1, keepdims=True), out=series[rows])
+        size = np.linalg.norm(series[rows], axis=1, keepdims=True)
+        series[rows] /= np.where(size > 0, size, 1)
+
+    map_row_blocks(centre, series.shape)
     if len(series) <= ALL:
         correlation = series @ series.T
         correlation[:, ~alive] = -2.0
         np.fill_diagonal(correlation, -3.0)
         return np.argsort(-correlation, axis=1, kind="stable")[:, :count]
     near = heaviest(whole.problem.adjacency, 32)
-    rows, columns = np.repeat(np.arange(len(series)), np.diff(near.indptr)), near.indices
-    each = max(1, BLOCK_NUMBERS // series.shape[1])
-    blocks = [slice(first, first + each) for first in range(0, len(rows), each)]
-    pairs = parallel_map(lambda block: np.einsum("ij,ij->i", series[rows[block]], series[columns[block]]), blocks)
-    order = np.lexsort((-np.where(alive[columns], np.concatenate(pairs), -2.0), rows))
-    rank, out = np.arange(len(order)) - near.indptr[rows], np.repeat(np.arange(len(series))[:, None], count, axis=1)
-    out[rows[rank < count], rank[rank < count]] = columns[order][rank < count]
+    out = np.repeat(np.arange(len(series), dtype=near.indices.dtype)[:, None], count, axis=1)
+
+    def sort_rows(rows):
+        part = near[rows]
+        row, column = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr)), part.indices
+        pairs = np.einsum("ij,ij->i", series[rows][row], series[column])
+        order = np.lexsort((-np.where(alive[column], pairs, -2.0), row))
+        rank = np.arange(len(order)) - part.indptr[row]
+        out[row[rank < count] + rows.start, rank[rank < count]] = column[order][rank < count]
+
+    map_row_blocks(sort_rows, (len(series), series.shape[1] * max(1, near.nnz // len(series))))
     return out
 
 

@@ -10,6 +10,8 @@ deviation, of series in time the root mean square of the changes between adjacen
 deviation, which contains the trend, errors of trending series would not count.
 """
 
+import ctypes
+import sys
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -259,8 +261,8 @@ def as_problem(adjacency, data, place, options, times=None):
     times (m n,) float64, rising, or None: the order of columns is then inferred from values. Raises DataError as
     check_values.
     """
-    values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64)
-    seen = np.array(np.broadcast_to(spread(data.mask), data.tensor.shape)).reshape(values.shape)
+    values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64, copy=False)
+    seen = data.mask.reshape(values.shape) if data.mask.ndim > 1 else np.repeat(data.mask[:, None], values.shape[1], 1)
     check_values(values, seen)
     positions = None if times is None else rising_times(times)
     if times is None and in_time(values, seen, data.tensor.shape[1:]):
@@ -280,11 +282,16 @@ class Units(NamedTuple):
 
     def off(self, values, seen):
         """Return values (N, T) in units, 0 where they are not observed."""
-        return np.where(seen, (values - self.level[:, None]) / self.size[:, None], 0.0)
+        out = values - self.level[:, None]
+        out /= self.size[:, None]
+        out[~seen] = 0.0
+        return out
 
-    def back(self, estimate, deviation):
-        """Return estimate and deviation (N, T) in the user's units."""
-        return estimate * self.size[:, None] + self.level[:, None], deviation * self.size[:, None]
+    def back(self, estimate, deviation, where):
+        """Return estimate and deviation (values,) of the entries of a mask (N, T) in the user's units."""
+        counts = np.count_nonzero(where, axis=1)
+        level, size = np.repeat(self.level, counts), np.repeat(self.size, counts)
+        return estimate * size + level, deviation * size
 
     @property
     def note(self):
@@ -351,6 +358,16 @@ def moments(values, seen):
     size = np.sqrt(np.square(values - level[:, None]).sum(axis=1, where=seen) / counts)
     rounding = 8 * np.finfo(np.float64).eps * np.abs(level)  # of a mean of equal values
     return np.column_stack((level, np.where(size > rounding, size, 0.0)))
+
+
+def return_freed_memory(table):
+    """Return the process's freed memory to the system after steps on a large table.
+
+    glibc keeps arrays of up to 32 MB for later ones, but a large table has no use for them.
+    """
+    least = 1 << 26  # bytes of a table
+    if table.nbytes >= least and sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+        libc.malloc_trim(0)
 
 
 def in_units(problem, units):

@@ -103,8 +103,7 @@ class Run(NamedTuple):
             warn_of_ranks(outcome.fit, min(data.tensor.shape[1:]))
         attributes = self.kept(setting, outcome, trials)
         if plan is not None:
-            whole = place_values(data._replace(shape=problem.values.shape), outcome.estimate)
-            return attributes | self.by_estimates(problem, plan, [whole])
+            return attributes | self.by_estimates(problem, plan, [outcome.estimate.ravel().astype(np.float64)])
         whole = serve.fill_estimate(data, outcome.estimate)
         attributes["completed_"] = serve.clip_to_bounds(whole, data, self.settings)
         return attributes | attributes_without_plan(data, trials)
@@ -118,7 +117,7 @@ class Run(NamedTuple):
         return attributes | self.by_estimates(problem, plan, estimates)
 
     def by_estimates(self, problem, plan, estimates):
-        """Return the attributes of a plan from its members' estimates (N, T)."""
+        """Return the attributes of a plan from its members' estimates [(values,)]."""
         filled, deviation = serve.combine_estimates(problem, plan, estimates, self.data, self.settings)
         return {"completed_": filled, "deviation_": deviation, "plan_": plan, **planned.attributes_of(plan)}
 
@@ -163,17 +162,7 @@ def attributes_without_plan(data, trials):
     known -= known.mean() if np.ptp(known) else 0.0  # a level far above the spread is no size of errors
     ratio = (np.pi / 2) ** 0.5  # standard deviation over mean |error| of a normal distribution
     error = max(ratio * trials[0].error, least_of(known, known.size)) if trials else np.nan
-    return {"deviation_": place_values(data, error), "plan_": None, **planned.attributes_of(None)}
-
-
-def place_values(data, values):
-    """Return values where something is missing, 0 elsewhere.
-
-    They are in the user's shape.
-    """
-    out = np.zeros_like(data.tensor, dtype=np.float64, order="C")
-    out[~data.mask] = values
-    return out.reshape(data.shape)
+    return {"deviation_": serve.place_values(data, error), "plan_": None, **planned.attributes_of(None)}
 
 
 def spectral_setting(plan, settings):

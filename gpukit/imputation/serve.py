@@ -63,10 +63,18 @@ def complete(model, data, times):
 
 
 def combine_estimates(problem, plan, estimates, data, settings):
-    """Return (completed tensor, deviations) of inputs.Data from estimates (N, T) by the members of a plan."""
+    """Return (completed tensor, deviations) of inputs.Data from estimates [(values,)] by the members of a plan."""
     estimate, deviation = combine_members(problem, plan, estimates)
-    estimate = estimate.reshape(data.tensor.shape)[~data.mask]
-    return clip_to_bounds(fill_estimate(data, estimate), data, settings), deviation.reshape(data.shape)
+    estimates.clear()  # the results need the memory
+    estimate = estimate.reshape(-1, *data.tensor.shape[data.mask.ndim :])
+    return clip_to_bounds(fill_estimate(data, estimate), data, settings), place_values(data, deviation)
+
+
+def place_values(data, values):
+    """Return missing values (values,), or one for all, in the user's shape, 0 where nothing is missing."""
+    out, missing = np.zeros(data.tensor.shape), np.broadcast_to(~spread(data.mask), data.tensor.shape)
+    out[missing] = values
+    return out.reshape(data.shape)
 
 
 def mask_like(data):

@@ -23,14 +23,19 @@ def fit_two_way(values, seen):
 
     values (N, T), 0 where not observed. A vertex or column without observations has 0.
     """
-    seen = seen.astype(np.float64)
-    in_row, in_column = seen.sum(axis=1), seen.sum(axis=0)
+    in_row, in_column = np.count_nonzero(seen, axis=1), np.count_nonzero(seen, axis=0)
     overall = float(values.sum() / max(1, in_row.sum()))
     of_rows, of_columns = values.sum(axis=1) - overall * in_row, values.sum(axis=0) - overall * in_column
     rows, columns = np.zeros(len(in_row)), np.zeros(len(in_column))
+
+    def fit_rows(block):
+        """Fit the rows of a block; return the sums of them in the columns."""
+        part = seen[block].astype(np.float64)
+        rows[block] = (of_rows[block] - part @ columns) / np.maximum(in_row[block], 1)
+        return rows[block] @ part
+
     for _ in range(5):
-        rows = (of_rows - seen @ columns) / np.maximum(in_row, 1)
-        columns = (of_columns - rows @ seen) / np.maximum(in_column, 1)
+        columns = (of_columns - sum(map_row_blocks(fit_rows, seen.shape))) / np.maximum(in_column, 1)
     return overall, rows[:, None], columns[None, :]
 
 
@@ -58,16 +63,20 @@ def median_of_columns(problem, setting):
     """Return the median over the vertices; empty columns are interpolated, or have the overall median."""
     values, seen = problem.values, problem.seen
     nonempty = seen.any(axis=0)
-    median = np.full(len(nonempty), np.median(values[seen]))
-    median[nonempty] = np.nanmedian(np.where(seen[:, nonempty], values[:, nonempty], np.nan), axis=0)
+    median = np.full(len(nonempty), 0.0 if nonempty.all() else np.median(values[seen]))
+    for first in range(0, len(nonempty), 8):  # copies of some columns, in the order of memory
+        block = slice(first, first + 8)
+        for column, (value, present) in enumerate(zip(values[:, block].T.copy(), seen[:, block].T.copy()), first):
+            if nonempty[column]:
+                median[column] = np.median(value[present])
     if problem.ordered and not nonempty.all():
         median = np.interp(problem.at, problem.at[nonempty], median[nonempty])
     return np.broadcast_to(median, values.shape)
 
 
-def interpolation(problem, setting):
+def interpolation(problem, setting, dtype=np.float64):
     """Interpolate linearly in time; the first and last values extend to the ends."""
-    out = np.empty(problem.values.shape)
+    out = np.empty(problem.values.shape, dtype)
 
     def fill_rows(rows):
         out[rows] = scans.line(problem.at, problem.values[rows], problem.seen[rows])
@@ -88,13 +97,20 @@ def heaviest(adjacency, count):
     """Return csr (N, N) of the `count` heaviest entries of each row; the first of equal weights."""
     from scipy import sparse
 
-    rows = np.repeat(np.arange(adjacency.shape[0]), np.diff(adjacency.indptr))
-    order = np.lexsort((adjacency.indices, -adjacency.data, rows))
-    rank = np.arange(len(order)) - adjacency.indptr[rows[order]]
-    selection = order[rank < count]
-    return sparse.csr_matrix(
-        (adjacency.data[selection], (rows[selection], adjacency.indices[selection])), adjacency.shape
-    )
+    def select_rows(rows):
+        """Return (lengths of the rows of a block, their data, indices)."""
+        part = adjacency[rows]
+        row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
+        order = np.lexsort((part.indices, -part.data, row))
+        selection = np.sort(order[np.arange(len(order)) - part.indptr[row[order]] < count])
+        return np.bincount(row[selection], minlength=part.shape[0]), part.data[selection], part.indices[selection]
+
+    shape = adjacency.shape[0], max(1, adjacency.nnz // adjacency.shape[0])
+    lengths, data, indices = map(np.concatenate, zip(*map_row_blocks(select_rows, shape)))
+    pointers = np.r_[0, np.cumsum(lengths)].astype(adjacency.indptr.dtype)
+    result = sparse.csr_matrix((data, indices, pointers), adjacency.shape)
+    result.sort_indices()
+    return result
 
 
 TWO_PERIODS = "columns in order of time with a period that they hold twice"
@@ -115,30 +131,42 @@ def seasonal_settings(problem):
 
 def seasonal(problem, setting):
     """Return (N, T): the seasonal mean plus interpolated residuals."""
-    base, memory = profile(problem, setting["lag"]), setting["memory"]
-    if memory == 0:
-        return base
-    line = interpolation(problem._replace(values=np.where(problem.seen, problem.values - base, 0.0)), {})
-    if memory is not None:
-        line *= np.exp(-distances(problem.seen) / memory)
-    return base + line
+    lag, memory = min(setting["lag"], problem.values.shape[1]), setting["memory"]
+    means, phases = seasonal_means(problem, lag), np.arange(problem.values.shape[1]) % lag
+    out = np.empty(problem.values.shape)
+
+    def fill_rows(rows):
+        out[rows], seen = means[rows][:, phases], problem.seen[rows]
+        if memory == 0:
+            return
+        line = scans.line(problem.at, np.where(seen, problem.values[rows] - out[rows], 0.0), seen)
+        if memory is not None:
+            line *= np.exp(-distances(seen) / memory)
+        out[rows] += line
+
+    map_row_blocks(fill_rows, out.shape)
+    return out
 
 
-def profile(problem, lag):
-    """Return (N, T): a vertex's mean at each time of the period.
+def seasonal_means(problem, lag):
+    """Return (N, lag): a vertex's mean at each time of the period.
 
     Times without observations have the vertex's mean plus the time's mean.
     """
     count, columns = problem.values.shape
-    lag = min(lag, columns)
-    rows = -(-columns // lag)
-    values, seen = np.zeros((count, rows * lag)), np.zeros((count, rows * lag))
-    values[:, :columns], seen[:, :columns] = problem.values, problem.seen
-    times = seen.reshape(count, rows, lag).sum(axis=1)
-    means = values.reshape(count, rows, lag).sum(axis=1) / np.maximum(times, 1)
-    overall, vertex_effect, of_time = fit_two_way(means, times > 0)
-    means = np.where(times > 0, means, overall + vertex_effect + of_time)
-    return np.tile(means, rows)[:, :columns]
+    periods = -(-columns // lag)
+    means, has_values = np.empty((count, lag)), np.empty((count, lag), bool)
+
+    def fill_rows(rows):
+        values, seen = np.zeros((2, len(problem.values[rows]), periods * lag))
+        values[:, :columns], seen[:, :columns] = problem.values[rows], problem.seen[rows]
+        times = seen.reshape(-1, periods, lag).sum(axis=1)
+        means[rows] = values.reshape(-1, periods, lag).sum(axis=1) / np.maximum(times, 1)
+        has_values[rows] = times > 0
+
+    map_row_blocks(fill_rows, problem.values.shape)
+    overall, vertex_effect, of_time = fit_two_way(means, has_values)
+    return np.where(has_values, means, overall + vertex_effect + of_time)
 
 
 METHODS = (
@@ -165,16 +193,23 @@ def trend_settings(problem):
 
 def trend(problem, setting):
     """Return (N, T): interpolations between observations, trends beyond them."""
-    out = interpolation(problem, {})
+    out = np.empty(problem.values.shape)
     step = float(np.median(np.diff(problem.at))) if len(problem.at) > 1 else 1.0  # the usual one between columns
-    times, ends = problem.at / step, beyond_ends(problem.seen)
-    for time, part, seen, beyond in (
-        (times, out, problem.seen, ends),
-        (-times[::-1], out[:, ::-1], problem.seen[:, ::-1], ends[:, ::-1]),
-    ):
-        rows = np.flatnonzero(beyond[:, -1])
-        if len(rows):
-            part[rows] = continue_trends(time, part[rows], seen[rows], setting)
+    times = problem.at / step
+
+    def fill_rows(rows):
+        part, seen = scans.line(problem.at, problem.values[rows], problem.seen[rows]), problem.seen[rows]
+        ends = beyond_ends(seen)
+        for time, values, known, beyond in (
+            (times, part, seen, ends),
+            (-times[::-1], part[:, ::-1], seen[:, ::-1], ends[:, ::-1]),
+        ):
+            index = np.flatnonzero(beyond[:, -1])
+            if len(index):
+                values[index] = continue_trends(time, values[index], known[index], setting)
+        out[rows] = part
+
+    map_row_blocks(fill_rows, out.shape)
     return out
 
 

@@ -42,7 +42,7 @@ def test_what_is_left_fades():
     np.testing.assert_allclose(flat[0, 60:72], values[0, 60:72] + 3.0)
     steps = np.arange(120) % 24 >= 12
     problem = with_period(np.where(seen, values + steps, 0.0), seen)
-    flat = simple.profile(problem, 12)
+    flat = simple.seasonal(problem, {"lag": 12, "memory": 0})
     left = simple.seasonal(problem, {"lag": 12, "memory": 2.0})[0, 60:72] - flat[0, 60:72]
     line = simple.seasonal(problem, {"lag": 12, "memory": None})[0, 60:72] - flat[0, 60:72]
     np.testing.assert_allclose(left, line * np.exp(-np.r_[1:7, 6:0:-1] / 2.0))
@@ -52,7 +52,7 @@ def test_unobserved_times_of_the_period_take_the_others_mean():
     values, seen = days(), np.ones((4, 120), bool)
     values[2] = values[0] + 1.0
     seen[2, 5::12] = False
-    out = simple.profile(with_period(np.where(seen, values, 0.0), seen), 12)
+    out = simple.seasonal(with_period(np.where(seen, values, 0.0), seen), {"lag": 12, "memory": 0})
     assert np.isfinite(out).all()
     others = np.delete(values, 2, axis=0)
     expected = values[2][seen[2]].mean() + (others[:, 5] - np.delete(others[:, :12], 5, axis=1).mean(axis=1)).mean()

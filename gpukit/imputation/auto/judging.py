@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
-from gpukit._pool import run_on_threads, single_threaded_blas
+from gpukit._pool import map_row_blocks, run_on_threads, single_threaded_blas
 from gpukit.imputation import scans
 from gpukit.imputation.constants import KRIGING_GRID_VERTICES, KRIGING_VERTICES
 from gpukit.imputation.problem import lonely
@@ -109,7 +109,7 @@ def finite_estimate(method, problem, setting):
     """
     if method.ordered and not problem.ordered:
         return simple_estimate(problem)
-    out = np.array(method.fill(problem, setting))
+    out = np.require(method.fill(problem, setting), requirements="W")
     undefined = ~np.isfinite(out)
     rows = undefined.any(axis=1)
     if rows.any():
@@ -120,11 +120,11 @@ def finite_estimate(method, problem, setting):
     return out
 
 
-def simple_estimate(problem, rows=slice(None)):
+def simple_estimate(problem, rows=slice(None), dtype=np.float64):
     """Return (n, T) of some rows: interpolation in time, or means without an order or an observed value."""
     if not problem.ordered:
-        return level(problem, "both")[rows]
-    out = interpolation(problem._replace(values=problem.values[rows], seen=problem.seen[rows]), {})
+        return level(problem, "both")[rows].astype(dtype, copy=False)
+    out = interpolation(problem._replace(values=problem.values[rows], seen=problem.seen[rows]), {}, dtype)
     unobserved = ~problem.seen[rows].any(axis=1)
     if unobserved.any():
         out[unobserved] = level(problem, "both")[rows][unobserved]
@@ -159,8 +159,12 @@ def kinds(problem):
     NEVER, ALWAYS, or 2 and more by the distance in columns.
     """
     out = np.full(problem.seen.shape, ALWAYS, np.int8)
+    by_distance = (2 + np.searchsorted(GAP_DISTANCES, np.arange(out.shape[1] + 1))).astype(np.int8)
+
+    def fill_rows(rows):
+        out[rows] = by_distance[scans.distances(problem.seen[rows])]
+
     if problem.ordered:
-        by_distance = (2 + np.searchsorted(GAP_DISTANCES, np.arange(out.shape[1] + 1))).astype(np.int8)
-        out = by_distance[scans.distances(problem.seen)]
+        map_row_blocks(fill_rows, out.shape)
     out[~problem.seen.any(axis=1)] = NEVER
     return out

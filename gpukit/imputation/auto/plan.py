@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import map_row_blocks
 from gpukit.imputation import kriging, local, regression, regularized_em, scans, simple
 from gpukit.imputation.auto import uncertainty
 from gpukit.imputation.auto.judging import KINDS, NEVER, error_of, finite_estimate, kinds, row_of, run_concurrently
-from gpukit.imputation.auto.uncertainty import Deviations, changes_beyond, compute_features
+from gpukit.imputation.auto.uncertainty import Deviations, changes_beyond, compute_features, measure_features
 from gpukit.imputation.constants import KNOTS, MOST_VALUES
+from gpukit.imputation.problem import return_freed_memory
 from gpukit.imputation.smoothness import method as smoothness
 from gpukit.imputation.spectral import choose as spectral
 from gpukit.model_selection.trial import Trial, best_of
@@ -174,30 +174,35 @@ def attributes_of(plan):
 
 
 def estimates_of(problem, plan):
-    """Return [(N, T)] estimates of the members."""
-    methods = [BY_NAME[name] for name, _ in plan.members]
-    return run_concurrently(
-        problem, methods, lambda index: finite_estimate(methods[index], problem, plan.members[index][1])
-    )
+    """Return [(values,)] estimates of the members for the missing values."""
+    methods, missing = [BY_NAME[name] for name, _ in plan.members], ~problem.seen
+
+    def estimate(index):
+        out = finite_estimate(methods[index], problem, plan.members[index][1])[missing]
+        return_freed_memory(problem.values)
+        return out
+
+    return_freed_memory(problem.values)
+    return run_concurrently(problem, methods, estimate)
 
 
 def combine_members(problem, plan, estimates):
-    """Return (estimate, deviation) (N, T) from the estimates of the members, in original units.
+    """Return (estimate, deviation) (values,) of the missing values from those of the members, in original units.
 
-    The deviation of an observed value is 0.
+    The missing values of the problem are filled in meanwhile, because a copy may not fit into memory.
     """
-    kind, missing, deviation = kinds(problem), ~problem.seen, np.zeros(problem.seen.shape)
-    estimate, field = np.empty(missing.shape), np.empty(missing.shape)
-
-    def fill_rows(rows):
-        mean = weighted_mean([value[rows] for value in estimates], plan.shares, kind[rows])
-        estimate[rows] = apply_bends(plan.bends, mean, kind[rows])
-        field[rows] = np.where(problem.seen[rows], problem.values[rows], estimate[rows])
-
-    map_row_blocks(fill_rows, missing.shape)
-    features, changes = compute_features(problem, field, estimates, missing), changes_beyond(problem, missing)
-    deviation[missing] = plan.deviations.at(kind[missing], features, changes)
-    return (estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)
+    missing = ~problem.seen
+    kind, field = kinds(problem)[missing], problem.values
+    estimate = apply_bends(plan.bends, weighted_mean(estimates, plan.shares, kind), kind)
+    changes = changes_beyond(problem, missing)
+    field[missing] = estimate
+    try:
+        features = measure_features(problem, field, estimates, missing)
+    finally:
+        field[missing] = 0.0
+        return_freed_memory(field)
+    deviation = plan.deviations.at(kind, features, changes)
+    return (estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation, missing)
 
 
 def build_plan(folds, origins, trials, metric, may_bend):
@@ -217,6 +222,7 @@ def build_plan(folds, origins, trials, metric, may_bend):
     hidden = [(field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in parts]
     bends = learn_bends(hidden, metric, units) if may_bend else zero_bends()
     fields = [apply_bends(bends, field, k) for field, k in zip(fields, fold_kinds)]
+    estimates = [[part[fold.hidden] for part in parts] for parts, fold in zip(estimates, folds)]
     errors = [errors_of(*parts) for parts in zip(itertools.count(), folds, fold_kinds, estimates, fields)]
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
     chosen = [member.candidate for member in members]
@@ -232,9 +238,11 @@ def build_plan(folds, origins, trials, metric, may_bend):
 
 def errors_at_origin(plan, number, fold):
     """Return uncertainty.Errors of a Plan without deviations on a Fold that its choice does not know."""
-    estimates, fold_kinds = estimates_of(fold.problem, plan), kinds(fold.problem)
-    field = apply_bends(plan.bends, weighted_mean(estimates, plan.shares, fold_kinds), fold_kinds)
-    return errors_of(number, fold, fold_kinds, estimates, field)
+    problem, fold_kinds = fold.problem, kinds(fold.problem)
+    estimates, missing, field = estimates_of(problem, plan), ~problem.seen, problem.values.copy()
+    kind = fold_kinds[missing]
+    field[missing] = apply_bends(plan.bends, weighted_mean(estimates, plan.shares, kind), kind)
+    return errors_of(number, fold, fold_kinds, [part[fold.hidden[missing]] for part in estimates], field)
 
 
 def learn_deviations(folds, errors, units):
@@ -268,7 +276,7 @@ def choose_members(folds, fold_kinds, judged, metric):
 def errors_of(number, fold, fold_kinds, estimates, field):
     """Return uncertainty.Errors of the final estimates, field (N, T), on a fold of a number.
 
-    estimates: [(N, T)] of the members.
+    estimates: [(values,)] of the members for the hidden values.
     """
     field = np.where(fold.problem.seen, fold.problem.values, field)
     residuals = (field - fold.truth)[fold.hidden]

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import map_row_blocks, parallel_map
+from gpukit._pool import map_row_blocks
 from gpukit.imputation import kriging as cov
 from gpukit.imputation import scans
 from gpukit.imputation.auto.judging import KINDS
@@ -34,10 +34,39 @@ from gpukit.imputation.simple import heaviest
 FEATURES = 9
 
 
-def compute_features(problem, field, estimates, where):
-    """Return (values, FEATURES) float64 of the entries where a mask (N, T) is True.
+class Features(NamedTuple):
+    """Features of values before their logarithms are taken; float32, because there are as many as missing values.
 
-    field (N, T): observed values, and estimates of the others. estimates: [(N, T)] of the methods in the mean. The
+    sizes (FEATURES, values) float32: of the features, the last one the rank. usual (FEATURES - 1,): their means.
+    """
+
+    sizes: np.ndarray
+    usual: np.ndarray
+
+    @property
+    def shape(self):
+        """Shape of the features: (values, FEATURES)."""
+        return self.sizes.shape[::-1]
+
+    def __getitem__(self, rows):
+        """Return (n, FEATURES) float64 of some values: logarithms of the sizes, with a floor, then the rank."""
+        out = np.array(self.sizes[:, rows].T, np.float64, order="C")
+        for number, usual in enumerate(self.usual):
+            out[:, number] = np.log(out[:, number] + 0.02 * usual) if usual > 0 else 0.0
+        return out
+
+
+def compute_features(problem, field, estimates, where):
+    """Return (values, FEATURES) float64 of the entries where a mask (N, T) is True; see measure_features."""
+    features = measure_features(problem, field, estimates, where)
+    blocks = map_row_blocks(features.__getitem__, features.shape)
+    return np.concatenate(blocks) if blocks else np.empty(features.shape)
+
+
+def measure_features(problem, field, estimates, where):
+    """Return Features of the entries where a mask (N, T) is True.
+
+    field (N, T): observed values, and estimates of the others. estimates: [(values,)] of the methods in the mean. The
     features are logarithms, except the last one:
 
     - disagreement of the neighbours in the column;
@@ -50,83 +79,128 @@ def compute_features(problem, field, estimates, where):
     - kriging variance of the vertex;
     - rank of the value among all, from -1 to 1.
     """
-    W, mean, squared = neighbour_weights(problem.adjacency), field.mean(axis=0), np.empty(field.shape)
-    map_row_blocks(lambda rows: np.square(field[rows] - mean, out=squared[rows]), field.shape)
-    departure_pairs = departures(problem, field, W, float(np.sqrt(squared.max(initial=0.0))) or 1.0)
-    narrow = W.astype(np.float32)  # products in float64 would copy whole tables for each block
-    counts, prior = np.count_nonzero(where, axis=1), np.float32(0.15)  # columns of average departure in each mean
-    ends = np.r_[0, np.cumsum(counts)]
-    sizes, movement = np.empty((FEATURES - 2, ends[-1])), np.empty(len(where))
-
-    def fill_rows(rows):
-        """Compute features of the entries of a block of rows, and the movement of the rows."""
-        mask, block = where[rows], field[rows]
-        neighbours = W[rows] @ field
-        disagreement = np.sqrt(np.maximum(W[rows] @ squared - np.square(neighbours - mean), 0.0))
-        spread = (
-            np.std([value[rows] for value in estimates], axis=0) if len(estimates) > 1 else np.abs(block - neighbours)
-        )
-        moves = np.abs(np.gradient(block, axis=1)) if block.shape[1] > 1 else np.zeros(block.shape)
-        movement[rows] = np.where(problem.seen[rows], moves, 0.0).sum(axis=1)
-        means = [np.divide(*(narrow[rows] @ value + prior for value in pair)) for pair in departure_pairs]
-        parts = disagreement, spread, np.abs(block - mean), smooth(moves), *means, block
-        for target, part in zip(sizes, parts):
-            target[ends[rows.start] : ends[rows.stop]] = part[mask]
-
-    map_row_blocks(fill_rows, field.shape)
-    vertex_features = [
-        np.repeat(feature, counts) for feature in (roughness(problem, movement, W), kriging_variance(problem))
-    ]
-    return logarithms([*sizes[:-1], *vertex_features], sizes[-1])
+    measure = Measure(problem, field, where)
+    movement = measure.put_changes()
+    measure.put_curvatures()
+    if len(estimates) > 1:
+        measure.sizes[1] = np.std(estimates, axis=0)
+    for number, feature in ((6, roughness(problem, movement, measure.W)), (7, kriging_variance(problem))):
+        measure.sizes[number] = np.repeat(feature, measure.counts)
+    measure.sizes[8] = ranks(field[where])
+    usual = [float(size.mean(dtype=np.float64)) if len(size) else 0.0 for size in measure.sizes[:-1]]
+    return Features(measure.sizes, np.array(usual))
 
 
-def departures(problem, field, W, size):
-    """Return (2, 2, N, T) float32: [(sums, counts)] of departures of observed values.
+class Measure:
+    """Features of the entries of a mask `where` (N, T), by blocks of rows; see measure_features.
 
-    The first pair departs from linear interpolation between the adjacent columns. The second departs from the
-    neighbours' mean, less the mean difference of the vertex. Both are in units of their mean and smoothed over
-    ordered columns. size: scale of the field.
+    W: neighbour_weights. counts (N,): entries of each row. size: scale of the field.
     """
-    average = smooth if problem.ordered else np.asarray
-    result = np.empty((2, 2, *field.shape), np.float32)
 
-    def fill_rows(rows):
-        block, seen = field[rows] / size, problem.seen[rows]
-        curvature, difference = np.zeros(block.shape), block - W[rows] @ field / size
-        curvature[:, 1:-1] = block[:, 1:-1] - 0.5 * (block[:, :-2] + block[:, 2:])
-        is_inner = np.zeros(seen.shape, bool)
-        is_inner[:, 1:-1] = seen[:, 1:-1] & seen[:, :-2] & seen[:, 2:]
-        usual = np.where(seen, difference, 0.0).sum(axis=1, keepdims=True) / np.maximum(
-            seen.sum(axis=1, keepdims=True), 1
-        )
-        parts = (
-            (np.where(is_inner, np.abs(curvature), 0.0), is_inner),
-            (np.where(seen, np.abs(difference - usual), 0.0), seen),
-        )
-        for target, part in zip(result.reshape(4, *field.shape), (part for pair in parts for part in pair)):
-            target[rows] = average(part.astype(np.float32))
+    def __init__(self, problem, field, where):
+        self.problem, self.field, self.where = problem, field, where
+        self.W, self.mean = neighbour_weights(problem.adjacency), field.mean(axis=0)
+        self.counts = np.count_nonzero(where, axis=1)
+        self.ends = np.r_[0, np.cumsum(self.counts)]
+        self.sizes = np.empty((FEATURES, self.ends[-1]), np.float32)
+        sizes = map_row_blocks(lambda rows: np.abs(field[rows] - self.mean).max(initial=0.0), field.shape)
+        self.size = max(sizes, default=0.0) or 1.0
 
-    map_row_blocks(fill_rows, field.shape)
-    for sums, counts in result:
-        sums /= sums.sum(dtype=np.float64) / max(1.0, counts.sum(dtype=np.float64)) or 1.0
-    return result
+    def put(self, rows, parts):
+        """Store parts {number of a feature: (n, T)} of a block of rows."""
+        mask, place = self.where[rows], slice(self.ends[rows.start], self.ends[rows.stop])
+        for number, part in parts.items():
+            self.sizes[number, place] = part[mask]
+
+    def put_departures(self, number, departures):
+        """Store the mean of the neighbours' Departures as a feature."""
+        departures.normalize()
+
+        def fill_rows(rows):
+            self.put(rows, {number: departures.mean_near(*near_rows(self.W, rows))})
+
+        map_row_blocks(fill_rows, self.field.shape)
+
+    def put_changes(self):
+        """Store the features 0 to 3 and 5. Return (N,): sums of |change| over the observed columns of a row."""
+        problem, field, mean, movement = self.problem, self.field, self.mean, np.empty(len(self.field))
+        departures = Departures(problem)
+
+        def fill_rows(rows):
+            block, seen, (weights, near) = field[rows], problem.seen[rows], near_rows(self.W, rows)
+            values = field[near]
+            neighbours = weights @ values
+            variance = weights @ np.square(values - mean) - np.square(neighbours - mean)
+            difference = block - neighbours
+            moves = np.abs(np.gradient(block, axis=1)) if block.shape[1] > 1 else np.zeros(block.shape)
+            movement[rows] = np.where(seen, moves, 0.0).sum(axis=1)
+            parts = np.sqrt(np.maximum(variance, 0.0)), np.abs(difference), np.abs(block - mean), smooth(moves)
+            self.put(rows, dict(enumerate(parts)))
+            departures.put(rows, without_mean(difference / self.size, seen), seen)
+
+        map_row_blocks(fill_rows, field.shape)
+        self.put_departures(5, departures)
+        return movement
+
+    def put_curvatures(self):
+        """Store feature 4."""
+        departures = Departures(self.problem)
+
+        def fill_rows(rows):
+            block, seen = self.field[rows] / self.size, self.problem.seen[rows]
+            curvature, is_inner = np.zeros(block.shape), np.zeros(seen.shape, bool)
+            curvature[:, 1:-1] = block[:, 1:-1] - 0.5 * (block[:, :-2] + block[:, 2:])
+            is_inner[:, 1:-1] = seen[:, 1:-1] & seen[:, :-2] & seen[:, 2:]
+            departures.put(rows, curvature, is_inner)
+
+        map_row_blocks(fill_rows, self.field.shape)
+        self.put_departures(4, departures)
 
 
-def logarithms(sizes, values):
-    """Return (values, FEATURES): logarithms of the sizes, then ranks of the values."""
-    out = np.empty((len(values), FEATURES))
+def near_rows(W, rows):
+    """Return (csr (n, M), (M,) its columns): the rows of W without empty columns."""
+    from scipy import sparse
 
-    def fill_column(number):
-        out[:, number] = ranks(values) if number == len(sizes) else logarithm(sizes[number])
+    part = W[rows]
+    is_near, position = np.zeros(W.shape[1], bool), np.empty(W.shape[1], part.indices.dtype)
+    is_near[part.indices] = True
+    near = np.flatnonzero(is_near)
+    position[near] = np.arange(len(near))
+    return sparse.csr_matrix((part.data, position[part.indices], part.indptr), (part.shape[0], len(near))), near
 
-    parallel_map(fill_column, reversed(range(FEATURES)))  # ranks take the longest
-    return out
+
+class Departures:
+    """Departures of the observed values of a Problem, smoothed over ordered columns; in units of their mean.
+
+    Feature 4: from linear interpolation between the adjacent columns; feature 5: from the neighbours' mean, less the
+    mean difference of the vertex. sums (N, T) float32: of departures; counts (N, T) int8: their number, times `each`.
+    """
+
+    def __init__(self, problem):
+        self.average, self.each = (smooth, 5) if problem.ordered else (np.asarray, 1)
+        self.sums, self.counts = np.empty(problem.seen.shape, np.float32), np.empty(problem.seen.shape, np.int8)
+
+    def put(self, rows, departures, is_known):
+        """Store the departures (n, T) of a block of rows; is_known (n, T) bool."""
+        self.sums[rows] = self.average(np.where(is_known, np.abs(departures), 0.0).astype(np.float32))
+        self.counts[rows] = np.rint(self.each * self.average(is_known.astype(np.float32)))
+
+    def normalize(self):
+        """Divide the departures by their mean."""
+        count = self.counts.sum(dtype=np.int64) / self.each
+        self.sums /= self.sums.sum(dtype=np.float64) / max(1.0, count) or 1.0
+
+    def mean_near(self, weights, near):
+        """Return (n, T) float32: weighted means of the departures of near rows (M,), with weights csr (n, M)."""
+        prior, narrow = np.float32(0.15), weights.astype(np.float32)  # columns of average departure in each mean
+        counts = self.counts[near].astype(np.float32) / np.float32(self.each)
+        return (narrow @ self.sums[near] + prior) / (narrow @ counts + prior)
 
 
-def logarithm(sizes):
-    """Return log sizes with a floor."""
-    usual = float(np.mean(sizes)) if len(sizes) else 0.0
-    return np.log(sizes + 0.02 * usual) if usual > 0 else np.zeros(len(sizes))
+def without_mean(difference, seen):
+    """Return differences (n, T) less the mean of each row's observed ones."""
+    usual = np.where(seen, difference, 0.0).sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1, keepdims=True), 1)
+    return difference - usual
 
 
 def ranks(values):
@@ -183,25 +257,36 @@ def kriging_variance(problem):
 def changes_beyond(problem, where):
     """Return the usual change of the entries of a mask (N, T), as (values,).
 
-    0 for entries that are not beyond an end.
+    0 for entries that are not beyond an end. For others it is the mean |change| of the row between columns, times the
+    root of the distance to an observation. A row without changes has the median of the others beyond an end.
     """
-    beyond = where & scans.beyond_ends(problem.seen) if problem.ordered else np.zeros(where.shape, bool)
-    change, rows = np.zeros(where.shape), np.flatnonzero(beyond.any(axis=1))
-    if len(rows):
-        change[rows] = np.where(beyond[rows], usual_change(problem.values[rows], problem.seen[rows]), 0.0)
-    return change[where]
+    ends = np.r_[0, np.cumsum(np.count_nonzero(where, axis=1))]
+    changes, has_ends, out = np.zeros(len(where)), np.zeros(len(where), bool), np.zeros(ends[-1])
+    if not problem.ordered:
+        return out
+
+    def fill_changes(rows):
+        has_ends[rows] = (where[rows] & scans.beyond_ends(problem.seen[rows])).any(axis=1)
+        changes[rows] = mean_change(problem.values[rows], problem.seen[rows])
+
+    def fill_rows(rows):
+        mask, seen = where[rows], problem.seen[rows]
+        change = changes[rows, None] * np.sqrt(np.maximum(scans.distances(seen), 1))
+        out[ends[rows.start] : ends[rows.stop]] = np.where(scans.beyond_ends(seen), change, 0.0)[mask]
+
+    map_row_blocks(fill_changes, where.shape)
+    if has_ends.any():
+        positive = changes[has_ends & (changes > 0)]
+        changes[changes <= 0] = float(np.median(positive)) if len(positive) else 1.0
+        map_row_blocks(fill_rows, where.shape)
+    return out
 
 
-def usual_change(values, seen):
-    """Return (N, T): the mean |change| of each row between columns, times the root of the distance to an observation.
-
-    A row without changes has the median of the others.
-    """
+def mean_change(values, seen):
+    """Return (n,): the mean |change| of each row between adjacent observed columns; 0 without any."""
     both = seen[:, 1:] & seen[:, :-1]
     total = np.where(both, np.abs(np.diff(values, axis=1)), 0.0).sum(axis=1)
-    changes = total / np.maximum(np.count_nonzero(both, axis=1), 1)
-    usual = float(np.median(changes[changes > 0])) if changes.any() else 1.0
-    return np.where(changes > 0, changes, usual)[:, None] * np.sqrt(np.maximum(scans.distances(seen), 1))
+    return total / np.maximum(np.count_nonzero(both, axis=1), 1)
 
 
 STRENGTHS = (1.0, 0.5, 0.0)  # of the features, and powers of the growth beyond ends; ablated

@@ -7,12 +7,11 @@ import numpy as np
 from gpukit._pool import map_row_blocks, parallel_map
 from gpukit.device.engine import engine
 from gpukit.graphs.adjacency import normalized_laplacian
-from gpukit.imputation import constants
+from gpukit.imputation import constants, scans
 from gpukit.imputation.auto import masking as hiding
 from gpukit.imputation.constants import BLOCK_NUMBERS, PRIOR_CHANGES, THREADS
 from gpukit.imputation.periods import lags_of, row_means
 from gpukit.imputation.problem import FEWEST_WINDOW, SEVERAL_IN_ORDER, Method, several_in_order
-from gpukit.imputation.simple import interpolation
 from gpukit.model_selection.search import Search
 from gpukit.model_selection.trial import Budget, Trial
 
@@ -61,46 +60,58 @@ def observed_of(problem, rest):
 
 
 class ConjugateGradients:
-    """Conjugate gradients on a device (device.Device): an Observed, and a solution x, start (N, T) at first."""
+    """Conjugate gradients on a device (device.Device): an Observed, and a solution x, start (N, T) at first.
+
+    The products `own` and `image` and the scaled residual have one array: each is used up when the next one is written.
+    """
 
     def __init__(self, device, observed, start):
         self.observed, self.steps, self.run = observed, engine(device, PACKAGE), runner_of(device)
         shape, copied = observed.values.shape, (observed.gaps, observed.lags, *observed.edges)
         self.gaps, self.lags, *self.edges = (self.steps.resident(part, part.dtype) for part in copied)
-        self.seen = self.steps.empty(shape, np.bool_)
-        self.steps.copy(self.seen, observed.seen)
-        self.values, self.x = (self.steps.resident(part, np.float32) for part in (observed.values, np.array(start)))
-        self.direction, self.out, self.shared, self.own, self.residual, self.scaled = (
-            self.steps.empty(shape, np.float32) for _ in range(6)
-        )
-        self.none = self.steps.zeros(shape, np.float32)
+        self.seen = self.steps.resident(observed.seen, np.bool_)
+        self.values = self.steps.resident(observed.values, np.float32)
+        self.x = self.steps.owned(self.steps.resident(start, np.float32))
+        self.direction, self.shared, self.own, self.residual = (self.steps.empty(shape, np.float32) for _ in range(4))
         self.sums = self.steps.empty(BLOCKS if device.is_cuda else min(BLOCKS, len(start)), np.float64)
 
     def set_weights(self, weights):
-        """Set Weights.
+        """Set Weights. Return the square of the length of the scaled values.
 
-        The direction becomes the solution, the residual the values, x zero: a step of length 1 then gives the
-        solution's residual. Return the square of the length of the scaled values.
+        The direction becomes the solution and the residual the values.
         """
         self.weights = laws(weights)
-        inverse = 1.0 / diagonal(self.observed, *self.weights)
+        inverse = diagonal(self.observed, *self.weights)
+        np.divide(np.float32(1.0), inverse, out=inverse)
+        size = float(np.vdot(self.observed.values * inverse, self.observed.values).real)
         self.inverse = self.steps.resident(inverse, np.float32)
-        for target, source in ((self.direction, self.x), (self.residual, self.values), (self.x, self.none)):
-            self.steps.copy(target, source)
+        self.steps.copy(self.direction, self.x)
+        if self.residual is not self.values:
+            self.steps.copy(self.residual, self.values)
         self.law = self.weights[0], *(self.steps.resident(part, np.float32) for part in self.weights[1:])
-        parts = self.direction, self.out, self.inverse, self.x, self.residual, self.scaled
+        parts = self.direction, self.own, self.inverse, self.x, self.residual, self.own
         self.flat = [part.ravel() for part in parts]
-        return float(np.vdot(self.observed.values * inverse, self.observed.values).real)
+        return size
+
+    def begin(self):
+        """Compute the residual of the solution, by a step of length 1 that changes another array than x.
+
+        Return residual . scaled residual.
+        """
+        self.multiply()
+        return self.advance(1.0, self.shared.ravel())
 
     def multiply(self):
         """Compute the direction's product; return direction . product."""
         self.run("differ", self.direction, self.seen, self.gaps, self.lags, *self.law, self.shared, self.own)
-        self.run("spread", self.shared, self.own, *self.edges, self.direction, self.out, self.sums)
+        self.run("spread", self.shared, self.own, *self.edges, self.direction, self.own, self.sums)
         return float(self.steps.fetch(self.sums).sum())
 
-    def advance(self, length):
-        """Run a step of a length; return residual . scaled residual."""
-        self.run("advance", np.float32(length), *self.flat, self.sums)
+    def advance(self, length, x=None):
+        """Run a step of a length of x, by default the solution; return residual . scaled residual."""
+        direction, image, inverse, solution, *rest = self.flat
+        x = solution if x is None else x
+        self.run("advance", np.float32(length), direction, image, inverse, x, *rest, self.sums)
         return float(self.steps.fetch(self.sums).sum())
 
     def redirect(self, share):
@@ -129,8 +140,7 @@ def solve(solver, weights, tolerance, steps=None):
     """
     steps = steps or 200
     goal = tolerance**2 * solver.set_weights(weights)
-    solver.multiply()
-    size = solver.advance(1.0)
+    size = solver.begin()
     solver.redirect(0.0)
     for step in range(steps):
         if size <= goal:
@@ -162,8 +172,13 @@ def diagonal(observed, near, steady, together):
     for number, lag in enumerate(observed.lags[1:], 1):
         degree[number, lag:] += 1.0
         degree[number, :-lag] += 1.0
-    whole = observed.seen + observed.own[:, None] * (near + together @ degree) + steady @ degree
-    return np.maximum(whole, 1e-20).astype(np.float32)
+    own, shared, out = steady @ degree, near + together @ degree, np.empty(observed.values.shape, np.float32)
+
+    def fill_rows(rows):
+        out[rows] = np.maximum(observed.seen[rows] + observed.own[rows, None] * shared + own, 1e-20)
+
+    map_row_blocks(fill_rows, out.shape)
+    return out
 
 
 def laplacian_of(adjacency, values, seen):
@@ -188,18 +203,17 @@ def likeness(values, seen, row, column):
 
     Pairs with few common changes are shrunk to the mean of all pairs.
     """
-    is_present = seen[:, 1:] & seen[:, :-1]
-    change = np.where(is_present, np.diff(values, axis=1), 0.0).astype(np.float32)
     count, product = np.zeros(len(row)), np.zeros((3, len(row)))
-    each = max(1, BLOCK_NUMBERS // max(1, is_present.shape[1]))
+    each = max(1, BLOCK_NUMBERS // max(1, values.shape[1] - 1))
 
     def correlate_changes(first):
         block = slice(first, first + each)
-        pairs = (row[block], column[block]), (row[block], row[block]), (column[block], column[block])
-        both = (is_present[row[block]] & is_present[column[block]]).astype(np.float32)
+        is_known = seen[row[block]] & seen[column[block]]
+        both = (is_known[:, 1:] & is_known[:, :-1]).astype(np.float32)
+        one, other = (np.diff(values[ends[block]], axis=1).astype(np.float32) for ends in (row, column))
         count[block] = both.sum(axis=1)
-        for number, (one, other) in enumerate(pairs):
-            product[number, block] = np.einsum("ij,ij,ij->i", change[one], change[other], both)
+        for number, pair in enumerate(((one, other), (one, one), (other, other))):
+            product[number, block] = np.einsum("ij,ij,ij->i", *pair, both)
 
     parallel_map(correlate_changes, range(0, len(row), each))
     size = product[1] * product[2]
@@ -215,10 +229,6 @@ class Work(NamedTuple):
     level: np.ndarray
     unit: np.ndarray
 
-    def filled(self):
-        """Return (N, T) float64: the solution in the problem's units."""
-        return self.level + self.unit * self.solver.solution().astype(np.float64)
-
     def at(self, vertex, column):
         """Return (values,) float64: the solution at some places in the problem's units."""
         return self.level[0, column] + self.unit[vertex, 0] * self.solver.solution()[vertex, column].astype(np.float64)
@@ -226,22 +236,31 @@ class Work(NamedTuple):
 
 def start_work(problem):
     """Return the Work of a problem, starting from interpolation."""
-    level, line = level_of(problem), interpolation(problem, {})
-    rest, start = np.empty((2, *line.shape), np.float32)
+    level, shape = level_of(problem), problem.values.shape
+    rest = np.empty(shape, np.float32)
 
     def centre(rows):
         return np.where(problem.seen[rows], problem.values[rows] - level, 0.0)
 
-    def in_units(rows):
-        rest[rows] /= unit[rows]
-        start[rows] = np.nan_to_num(((line[rows] - level) / (size * unit[rows].astype(np.float64))).astype(np.float32))
-
-    size = max(map_row_blocks(lambda rows: float(np.abs(centre(rows)).max()), line.shape)) or 1.0
-    map_row_blocks(lambda rows: np.divide(centre(rows), size, out=rest[rows], casting="same_kind"), line.shape)
+    size = max(map_row_blocks(lambda rows: float(np.abs(centre(rows)).max()), shape)) or 1.0
+    map_row_blocks(lambda rows: np.divide(centre(rows), size, out=rest[rows], casting="same_kind"), shape)
     unit = units(rest, problem.seen)
-    map_row_blocks(in_units, line.shape)
-    unit = size * unit.astype(np.float64)
-    return Work(ConjugateGradients(problem.place.device, observed_of(problem, rest), start), level, unit)
+    rest /= unit
+    unit, observed = size * unit.astype(np.float64), observed_of(problem, rest)
+    start = interpolation_in_units(problem, level, unit)
+    return Work(ConjugateGradients(problem.place.device, observed, start), level, unit)
+
+
+def interpolation_in_units(problem, level, unit):
+    """Return (N, T) float32: the values interpolated in time, in units; 0 for rows without values."""
+    start = np.empty(problem.values.shape, np.float32)
+
+    def fill_rows(rows):
+        line = scans.line(problem.at, problem.values[rows], problem.seen[rows])
+        start[rows] = np.nan_to_num(((line - level) / unit[rows]).astype(np.float32))
+
+    map_row_blocks(fill_rows, start.shape)
+    return start
 
 
 def level_of(problem):
@@ -251,7 +270,9 @@ def level_of(problem):
     """
     values, seen = problem.values, problem.seen
     count = seen.sum(axis=0)
-    centre = (values.sum(axis=0) - row_means(values, seen)[:, 0] @ seen.astype(np.float64)) / np.maximum(count, 1)
+    means = row_means(values, seen)[:, 0]
+    sums = sum(map_row_blocks(lambda rows: means[rows] @ seen[rows].astype(np.float64), seen.shape))
+    centre = (values.sum(axis=0) - sums) / np.maximum(count, 1)
     has_values = count > 0
     centre = np.interp(problem.at, problem.at[has_values], centre[has_values])
     return (values.sum() / max(1, seen.sum()) + centre)[None]
@@ -352,8 +373,16 @@ def fill(problem, setting):
     work = start_work(problem)
     lags = len(lags_of(problem))  # longer series may have more lags than the fitted ones
     repeats = (*setting["repeats"], *[0.0] * lags)[:lags]
+    work.solver.residual = work.solver.values  # this is its only solution
     solve(work.solver, Weights(**{**setting, "repeats": repeats}), tolerance=2e-4)
-    return work.filled()
+    solution, level, unit, out = work.solver.solution(), work.level, work.unit, np.empty(problem.values.shape)
+    del work  # the solver's arrays
+
+    def fill_rows(rows):
+        out[rows] = level + unit[rows] * solution[rows].astype(np.float64)
+
+    map_row_blocks(fill_rows, out.shape)
+    return out
 
 
 METHOD = Method("smoothness", several_in_order, settings, fill, ordered=True, needs=SEVERAL_IN_ORDER)

@@ -18,7 +18,7 @@ def features_of(values, ordered=True):
     problem = GraphImputer(device="cpu").prepare(RING, np.where(seen, values, np.nan)).problem()
     problem = problem._replace(at=np.arange(T) if ordered else None)
     field = np.where(seen, values, values[1:].mean())
-    features = compute_features(problem, field, [field], ~seen)
+    features = compute_features(problem, field, [field[~seen]], ~seen)
     assert features.shape == (T, FEATURES) and np.isfinite(features).all()
     return features
 
@@ -45,3 +45,13 @@ def test_neighbours_that_differ_from_theirs_say_so_and_a_constant_difference_say
 
 def test_constants_have_signs():
     features_of(np.full((N, T), 3.0))
+
+
+def test_a_run_leaves_its_data_as_they_were():
+    """Missing values are filled in while features are computed, and are 0 again afterwards."""
+    values = np.random.default_rng(0).normal(size=(N, T)).cumsum(axis=1)
+    values[:, 30:35] = np.nan
+    run = GraphImputer(method="interpolation", device="cpu").prepare(RING, values, times=np.arange(T))
+    before = run.data.tensor.copy()
+    run.fitted()
+    np.testing.assert_array_equal(run.data.tensor, before)

@@ -43,19 +43,27 @@ def test_what_is_beyond_ends():
     assert not uncertainty.changes_beyond(asked(np.ones((3, 6)), seen, False), ~seen).any()
 
 
+def changes_beyond(values, seen):
+    """Return (N, T): uncertainty.changes_beyond of missing values, 0 of others."""
+    out = np.zeros(seen.shape)
+    out[~seen] = uncertainty.changes_beyond(asked(values, seen), ~seen)
+    return out
+
+
 def test_changes_grow_as_those_of_a_random_walk():
     rng, seen = np.random.default_rng(0), np.ones((20, 600), bool)
     seen[:, 400:] = False
     values = np.cumsum(3.0 * rng.normal(size=seen.shape), axis=1)
-    found = uncertainty.usual_change(np.where(seen, values, 0), seen)[:, 399 + np.array([1, 64, 200])].mean(axis=0)
+    found = changes_beyond(np.where(seen, values, 0), seen)[:, 399 + np.array([1, 64, 200])].mean(axis=0)
     np.testing.assert_allclose(found, 3.0 * (2 / np.pi * np.array([1, 64, 200])) ** 0.5, rtol=0.1)
 
 
 def test_series_too_short_for_changes_have_those_of_others():
     seen = np.zeros((3, 8), bool)
     seen[0, :6], seen[1, 3] = True, True
-    found = uncertainty.usual_change(np.arange(8.0) * np.ones((3, 8)), seen)
-    assert np.isfinite(found).all() and (found > 0).all() and found[1, 7] > found[1, 4]
+    found = changes_beyond(np.where(seen, np.arange(8.0), 0), seen)
+    assert np.isfinite(found).all() and (found[1, ~seen[1]] > 0).all() and found[1, 7] > found[1, 4]
+    assert found[1, 4] == found[0, 6]
 
 
 @pytest.mark.parametrize("power", [1.0, 0.0])
