@@ -22,7 +22,7 @@ from gpukit.io.ids import rows_of
 from gpukit.io.records import hidden, lines_of
 from gpukit.io.words import cut_blank_end, decode
 from gpukit.parallel import ALONE
-from gpukit.ratings.formats import filled_lines, find_columns, has_ids, split
+from gpukit.ratings.formats import IDS, filled_lines, find_columns, split
 from gpukit.ratings.read import rating_files, read_ratings
 from gpukit.timing import in_background
 
@@ -151,7 +151,7 @@ def user_of_list(words, columns, of_clicks, name):
     if columns is not None:
         is_list = "items" in named and "users" not in named
         return (user, f"user,{columns}") if is_list else (None, columns)
-    if has_ids(header):
+    if {*IDS} <= header.keys():
         if len(words) == 2 and not of_clicks:
             raise DataError(f"{name} has users and items without ratings. Give {NEEDED}.")
         return None, None

@@ -22,14 +22,6 @@ FLOATS = (float, np.floating, Decimal)
 PIECE = 1 << 18  # ids per task
 
 
-def are_close(low, high, count):
-    """Return True if a table pays for ids in a range.
-
-    low, high: the least and greatest id; count: number of ids.
-    """
-    return high - low < max(SPAN, count)
-
-
 def rank_present(present, low):
     """Return (ranks (span,) int32, known (rows,) int64 ascending ids).
 
@@ -39,11 +31,11 @@ def rank_present(present, low):
     return np.cumsum(seen, dtype=np.int32) - np.int32(1), np.flatnonzero(seen) + low
 
 
-def id_array(ids, what="user"):
+def id_array(ids, what="user", whole=False):
     """Return ids as an array (n,); a scalar becomes (1,).
 
     what: name of the ids in messages. Raises DataError for invalid types, more than one axis, and missing ids (None,
-    NaN, NA).
+    NaN, NA); whole: for fractions too.
     """
     try:
         is_masked = isinstance(ids, np.ma.MaskedArray)
@@ -61,7 +53,10 @@ def id_array(ids, what="user"):
     if lacking.any():
         raise DataError(f"Row {int(np.argmax(lacking)) + 1:,} has no {what} id. Remove such rows first.")
     check_exact(ids, what)
-    return as_whole(ids)
+    ids = as_whole(ids)
+    if whole:
+        check_fractions(ids, what=what)
+    return ids
 
 
 def check_exact(ids, what="user"):
@@ -150,13 +145,6 @@ def check_fractions(ids, rows=None, what="user"):
             raise DataError(f"The {what} id {value!r} is not a whole number. Pass whole numbers, or text.")
 
 
-def whole_ids(ids, what="user"):
-    """Return `id_array` of ids; DataError for a fraction."""
-    ids = id_array(ids, what)
-    check_fractions(ids, what=what)
-    return ids
-
-
 def missing(ids):
     """Return a mask (n,) of ids that are None, NaN, NA or tables."""
     if ids.dtype.kind in "fMm":
@@ -167,7 +155,7 @@ def missing(ids):
 
 
 def _is_missing(value):
-    if isinstance(value, float | np.generic):
+    if isinstance(value, (*FLOATS, np.generic)):
         return value != value
     return value is None or type(value).__name__ in ("NAType", "NaTType") or hasattr(value, "shape")
 
@@ -179,8 +167,8 @@ def factorize(ids, what="user"):
     """
     import pyarrow
 
-    ids = whole_ids(ids, what)
-    if ids.dtype.kind in "biu" and not _exceed_int64(ids):
+    ids = id_array(ids, what, whole=True)
+    if ids.dtype.kind in "biu" and not (ids.dtype == np.uint64 and ids.max(initial=0) >= 2**63):
         ids = np.ascontiguousarray(ids, dtype=np.int32 if ids.dtype == np.int32 else np.int64)
         close = number_by_table(ids)
         if close is not None:
@@ -202,7 +190,7 @@ def number_by_table(ids):
     parts = [ids[start : start + PIECE] for start in range(0, len(ids), PIECE)]
     ends = parallel_map(lambda part: (int(part.min()), int(part.max())), parts)
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    if not are_close(low, high, len(ids)):
+    if high - low >= max(SPAN, len(ids)):
         return None
     present = np.zeros(high - low + 1, np.bool_)
 
@@ -228,11 +216,6 @@ def take_values(values, places, low=0):
     return out
 
 
-def _exceed_int64(ids):
-    """Return True if int64 cannot hold one of the integers."""
-    return ids.dtype == np.uint64 and bool((ids > np.uint64(2**63 - 1)).any())
-
-
 def rows_of(ids, known, what="user", order=None):
     """Return rows (n,) int32 of ids in `known`, else -1.
 
@@ -242,7 +225,7 @@ def rows_of(ids, known, what="user", order=None):
     ids, known = id_array(ids, what), np.asarray(known)
     if known.dtype.kind not in "biu":
         ids = as_text(ids)
-    elif ids.dtype.kind not in "biu" or _exceed_int64(ids):
+    elif ids.dtype.kind not in "biu" or (ids.dtype == np.uint64 and ids.max(initial=0) >= 2**63):
         ids = np.array([_integer(text) for text in ids.tolist()], dtype=object)
         outside = np.array([value is None for value in ids], dtype=bool)
         ids = np.where(outside, 0, ids).astype(np.int64)

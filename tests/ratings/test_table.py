@@ -117,7 +117,10 @@ def test_from_dense():
         (scipy.sparse.coo_matrix(([1.0, np.nan], ([0, 1], [0, 1]))), "number 2 is nan"),
         (scipy.sparse.coo_matrix(([1.0, 2.0], ([0, 0], [1, 1]))), "rated item 1 already"),
         (pandas.DataFrame({"user": [1]}), "1 column"),
-        (pandas.DataFrame({"user": [1], "item": [2], "rating": ["x"]}), "holds no numbers"),
+        (
+            pandas.DataFrame({"user": [1], "item": [2], "rating": ["x"]}),
+            "column 'rating' of the DataFrame\\) are not numbers",
+        ),
         (pandas.DataFrame({"user": [1, None], "item": [2, 3], "rating": [1, 2]}), "Row 2 has no user id"),
     ],
 )
