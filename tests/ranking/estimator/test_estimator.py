@@ -458,7 +458,7 @@ BAD = {
     "no y": (lambda at: (at.X, None, at.qid), "need a relevance each: give y, or Documents"),
     "no qid": (lambda at: (at.X, at.y, None), "Neither qid nor group is given"),
     "qid short": (lambda at: (at.X, at.y, at.qid[1:]), "one query id a document, 85"),
-    "qid NaN": (lambda at: (at.X, at.y, replaced(at.qid, 4, np.nan)), r"qid\[4\] is NaN"),
+    "qid NaN": (lambda at: (at.X, at.y, replaced(at.qid, 4, np.nan)), "Row 5 has no query id"),
     "qid mixed": (lambda at: (at.X, at.y, np.array([1, "a"] * 42 + [1], object)), "qid mixes"),
     "one level": (lambda at: (at.X, np.ones(85), at.qid), "No query has two different relevance labels"),
     "own queries": (lambda at: (at.X, at.y, np.arange(85)), "No query has two different relevance labels"),
