@@ -64,7 +64,7 @@ def _from_columns(X, y, qid, group, weights, comments):
     """Return the Documents of the arguments of as_documents, each query's documents adjacent."""
     X, y, qid = align_rows(X=as_frame(X), y=y, qid=qid)
     matrix, names = as_features(X)
-    y = relevance(whole_column(y, "relevance") if hasattr(y, "isna") else y, matrix.shape[0])
+    y = relevance(y, matrix.shape[0])
     order, offsets, qids = split_queries(qid, group, matrix.shape[0])
     if qids is None:
         qids = np.arange(1, len(offsets), dtype=np.int64)

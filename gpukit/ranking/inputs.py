@@ -112,24 +112,28 @@ def narrow_inputs(inputs):
 
 def read(X, y=None, qid=None, group=None, query_weight=None, sample_weight=None, feature_names=None):
     """Return Inputs of the arguments of fit; DataError for missing, inconsistent or nonfinite data."""
-    documents = X
-    X, names, y, queries = spread(X, y, qid, group)
-    if isinstance(documents, Documents) and documents.weights is not None:
-        if np.shape(documents.weights) == np.shape(documents.qids):
-            query_weight = documents.weights if query_weight is None else query_weight
-        else:
-            sample_weight = documents.weights if sample_weight is None else sample_weight
+    if isinstance(X, Documents):
+        check_own_queries(y, qid, group)
+        X = validate(X)
+        matrix, names, y, queries = X.X, X.names, X.y, Queries(None, X.offsets, X.qids)
+        of_queries, of_documents = (X.weights, None) if np.shape(X.weights) == X.qids.shape else (None, X.weights)
+        query_weight = of_queries if query_weight is None else query_weight
+        sample_weight = of_documents if sample_weight is None else sample_weight
+    else:
+        X, y, qid = align_rows(X=X, y=y, qid=qid)
+        matrix, names = features(X)
+        queries = Queries(*split_queries(qid, group, matrix.shape[0]))
     if feature_names is not None:
         names = np.asarray(feature_names, object)
-        if names.shape != X.shape[1:]:
-            raise DataError(f"feature_names has {names.size:,} names, X {X.shape[1]:,} columns.")
+        if names.shape != matrix.shape[1:]:
+            raise DataError(f"feature_names has {names.size:,} names, X {matrix.shape[1]:,} columns.")
     check_names(names)
-    y = to_ordered_floats(relevance(y, X.shape[0]))
+    y = to_ordered_floats(relevance(y, matrix.shape[0]))
     if sample_weight is not None:
-        sample_weight = queries.ordered(document_weights(sample_weight, documents, X.shape[0]))
+        sample_weight = queries.ordered(document_weights(sample_weight, X, matrix.shape[0]))
     if query_weight is not None:
-        query_weight = query_weights(weights_given(query_weight, documents), queries, group)
-    return Inputs(queries.ordered(X), queries.ordered(y), queries, names, sample_weight, query_weight)
+        query_weight = query_weights(weights_given(query_weight, X), queries, group)
+    return Inputs(queries.ordered(matrix), queries.ordered(y), queries, names, sample_weight, query_weight)
 
 
 def eval_sets(sets, groups=None, qids=None):
@@ -148,17 +152,6 @@ def eval_sets(sets, groups=None, qids=None):
         (pair, None, qid, group) if isinstance(pair, Documents) else (*pair, qid, group)
         for pair, qid, group in zip(sets, qids, groups)
     ]
-
-
-def spread(X, y, qid, group):
-    """Return (X, names, y, Queries) of Documents, or of arrays with qid or group."""
-    if isinstance(X, Documents):
-        check_own_queries(y, qid, group)
-        X = validate(X)
-        return *features(X), X.y, Queries(None, X.offsets, X.qids)
-    X, y, qid = align_rows(X=X, y=y, qid=qid)
-    matrix, names = features(X)
-    return matrix, names, y, Queries(*split_queries(qid, group, matrix.shape[0]))
 
 
 def check_own_queries(*columns):

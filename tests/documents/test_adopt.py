@@ -107,7 +107,10 @@ REFUSED = {
     "short y": (dict(y=[1, 2]), r"6; its shape is \(2,\)"),
     "y NaN": (dict(y=[1, 2, 3, np.nan, 5, 6]), r"y\[3\] is nan"),
     "y text": (dict(y=list("abcdef")), "y must be numbers"),
-    "y NA": (dict(y=pandas.Series([1, 2, 3, None, 5, 6], dtype="Int64")), "Row 4 has no relevance"),
+    "y NA": (
+        dict(y=pandas.Series([1, 2, 3, None, 5, 6], dtype="Int64")),
+        r"y\[3\] is nan: every document needs a relevance",
+    ),
     "neither": (dict(qid=None), "Neither qid nor group"),
     "both": (dict(group=[6]), "Both qid and group"),
     "short qid": (dict(qid=[1, 2]), r"one query id a document, 6; it has shape \(2,\)"),
