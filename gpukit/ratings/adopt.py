@@ -173,12 +173,12 @@ def _as_rows(rows, size, what):
 
 
 def _from_sparse(matrix):
-    trust.check_sparse("The matrix", matrix)
+    is_checked = trust.check_sparse("The matrix", matrix) and max(matrix.shape) < 2**31
     coo = matrix.tocoo()
     if len(coo.shape) != 2:
         raise DataError(f"A sparse matrix of users x items has two dimensions; this one has {len(coo.shape)}.")
     users, items, values = map(as_plain, (coo.row, coo.col, coo.data))
-    return validate_ratings(ratings_of_matrix(users, items, as_values(values), coo.shape))
+    return validate_ratings(ratings_of_matrix(users, items, as_values(values), coo.shape), is_numbered=is_checked)
 
 
 def _from_dense(array):
