@@ -40,7 +40,7 @@ def id_array(ids, what="user", whole=False):
     try:
         is_masked = isinstance(ids, np.ma.MaskedArray)
         array = np.asarray(ids.astype(object).filled(np.nan) if is_masked and ids.mask.any() else ids)
-        ids = np.atleast_1d(keep_objects(ids, array))
+        ids = np.atleast_1d(array if array is ids else keep_objects(ids, array))
     except (TypeError, ValueError) as error:
         raise DataError(f"the {what} ids are no list of ids ({error}).") from error
     ids = fixed_width(ids) if ids.dtype.kind == "T" else ids
@@ -170,14 +170,20 @@ def factorize(ids, what="user"):
     ids = id_array(ids, what, whole=True)
     if ids.dtype.kind in "biu" and not (ids.dtype == np.uint64 and ids.max(initial=0) >= 2**63):
         ids = np.ascontiguousarray(ids, dtype=np.int32 if ids.dtype == np.int32 else np.int64)
-        close = number_by_table(ids)
-        if close is not None:
+        if (close := number_by_table(ids)) is not None:
             return close
         encoded = pyarrow.array(ids).dictionary_encode()
-        known, rank = np.unique(from_arrow(encoded.dictionary), return_inverse=True)
-        return take_values(rank.astype(np.int32), from_arrow(encoded.indices)), known.astype(np.int64, copy=False)
-    known, rows = np.unique(as_text(ids), return_inverse=True)
-    return rows.reshape(-1).astype(np.int32), known
+        distinct = from_arrow(encoded.dictionary).astype(np.int64, copy=False)
+    else:
+        are_words = ids.dtype.kind == "O" and {*map(type, ids)} == {str}
+        try:
+            encoded = pyarrow.array(ids if are_words else as_text(ids), pyarrow.large_string()).dictionary_encode()
+        except UnicodeError:  # surrogates, which UTF-8 does not have
+            known, rows = np.unique(as_text(ids), return_inverse=True)
+            return rows.reshape(-1).astype(np.int32), known
+        distinct = as_text(encoded.dictionary.to_numpy(zero_copy_only=False))
+    known, rank = np.unique(distinct, return_inverse=True)
+    return take_values(rank.astype(np.int32), from_arrow(encoded.indices)), known
 
 
 def number_by_table(ids):
