@@ -168,7 +168,7 @@ def factorize(ids, what="user"):
     import pyarrow
 
     ids = id_array(ids, what, whole=True)
-    if ids.dtype.kind in "biu" and not (ids.dtype == np.uint64 and ids.max(initial=0) >= 2**63):
+    if ids.dtype.kind in "biu" and not (ids.dtype == np.uint64 and ids.max(initial=0) > np.iinfo(np.int64).max):
         ids = np.ascontiguousarray(ids, dtype=np.int32 if ids.dtype == np.int32 else np.int64)
         if (close := number_by_table(ids)) is not None:
             return close
@@ -231,7 +231,7 @@ def rows_of(ids, known, what="user", order=None):
     ids, known = id_array(ids, what), np.asarray(known)
     if known.dtype.kind not in "biu":
         ids = as_text(ids)
-    elif ids.dtype.kind not in "biu" or (ids.dtype == np.uint64 and ids.max(initial=0) >= 2**63):
+    elif ids.dtype.kind not in "biu" or (ids.dtype == np.uint64 and ids.max(initial=0) > np.iinfo(np.int64).max):
         ids = np.array([_integer(text) for text in ids.tolist()], dtype=object)
         outside = np.array([value is None for value in ids], dtype=bool)
         ids = np.where(outside, 0, ids).astype(np.int64)

@@ -173,7 +173,7 @@ def _as_rows(rows, size, what):
 
 
 def _from_sparse(matrix):
-    is_checked = trust.check_sparse("The matrix", matrix) and max(matrix.shape) < 2**31
+    is_checked = trust.check_sparse("The matrix", matrix) and max(matrix.shape) <= np.iinfo(np.int32).max
     coo = matrix.tocoo()
     if len(coo.shape) != 2:
         raise DataError(f"A sparse matrix of users x items has two dimensions; this one has {len(coo.shape)}.")
