@@ -23,7 +23,7 @@ from gpukit.io.records import hidden, lines_of
 from gpukit.io.words import cut_blank_end, decode
 from gpukit.parallel import ALONE
 from gpukit.ratings.formats import IDS, filled_lines, find_columns, split
-from gpukit.ratings.read import rating_files, read_ratings
+from gpukit.ratings.read import SPELLED, rating_files, read_ratings
 from gpukit.timing import in_background
 
 SHOWN = 5  # categories in a message
@@ -109,7 +109,6 @@ def union(items_of, names):
 
 NEEDED = "a file with a line item,rating, or user,item,rating, for each rating"
 ONE = "new"  # the user of a file without users
-SPELLED = {"tab": "\t", "\\t": "\t", "space": " "}  # names of separators
 SEPARATORS = ("::", "\t", ";", ",", " ")
 
 

@@ -18,7 +18,7 @@ from gpukit.io.arrays import from_arrow
 SPAN = 1 << 20  # range of ids for which a table is worthwhile even for few ids
 EMPTY = np.int32(-1)
 NO_IDS = (bytes, bytearray, bool, np.bool_, complex, dict, list, tuple, set, frozenset, Iterator)
-FLOATS = (float, np.floating, Decimal)
+FLOATS, INTEGERS = (float, np.floating, Decimal), (int, np.integer)
 PIECE = 1 << 18  # ids per task
 
 
@@ -85,15 +85,10 @@ def as_whole(ids):
     if ids.dtype.kind == "O" and has_floats(ids):
         whole = [int(value) if isinstance(value, FLOATS) and value == value // 1 else value for value in ids]
         ids = np.fromiter(whole, object, len(ids))
-    if ids.dtype.kind == "O" and all(is_integer_type(kind) for kind in {*map(type, ids)}):
+    if ids.dtype.kind == "O" and all(issubclass(kind, INTEGERS) and kind is not bool for kind in {*map(type, ids)}):
         numbers = np.array([int(value) for value in ids])  # objects or floats if an id is beyond uint64
         return numbers if numbers.dtype.kind in "iu" else ids
     return ids
-
-
-def is_integer_type(kind):
-    """Return True for the types of integers, but bool."""
-    return issubclass(kind, int | np.integer) and kind is not bool
 
 
 def has_floats(ids):
