@@ -171,8 +171,9 @@ def factorize(ids, what="user"):
         distinct = from_arrow(encoded.dictionary).astype(np.int64, copy=False)
     else:
         are_words = ids.dtype.kind == "O" and {*map(type, ids)} == {str}
+        words = ids if are_words else as_text(ids).astype(object)  # pyarrow ends fixed-width text at a byte of 0
         try:
-            encoded = pyarrow.array(ids if are_words else as_text(ids), pyarrow.large_string()).dictionary_encode()
+            encoded = pyarrow.array(words, pyarrow.large_string()).dictionary_encode()
         except UnicodeError:  # surrogates, which UTF-8 does not have
             known, rows = np.unique(as_text(ids), return_inverse=True)
             return rows.reshape(-1).astype(np.int32), known
