@@ -127,7 +127,7 @@ def columns_of(names, request, what, is_header=False):
         places = _parse_columns(request.columns, need)
         refuse_selection(names, places, what)
     elif is_known:
-        places = known
+        places = dict(known)
     elif is_header:
         refuse_unclear(names, f"{what} has the columns {', '.join(map(str, names))}")
     else:
