@@ -252,6 +252,17 @@ def test_weights_of_documents_follow_shuffled_documents(solver, sparse):
     assert model.converged_
 
 
+@pytest.mark.parametrize("name", ["query_weight", "sample_weight"])
+def test_weights_in_documents_are_learned(name):
+    at = make()
+    weights = np.arange(1.0, 1 + (len(at.offsets) - 1 if name == "query_weight" else len(at.y)))
+    expected = tight().fit(at.X, at.y, at.qid, **{name: weights}).coef_
+    documents = as_documents(at.X, at.y, at.qid, weights=weights)
+    np.testing.assert_array_equal(tight().fit(documents).coef_, expected)
+    others = {name: np.ones(len(weights))}  # given weights replace those of the documents
+    assert relative(tight().fit(documents, **others).coef_, tight().fit(at.X, at.y, at.qid).coef_) < 1e-9
+
+
 def test_a_weight_of_a_document_is_a_number_of_copies():
     """Copies have one label, so they are no pair; 0 leaves a document out; documents may bring their weights."""
     at = make()
