@@ -1,5 +1,7 @@
 """The table, its grouping by row, and its sources."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas
 import pytest
@@ -123,6 +125,7 @@ def test_from_dense():
         ),
         (pandas.DataFrame({"user": [1, None], "item": [2, 3], "rating": [1, 2]}), "Row 2 has no user id"),
         (pandas.DataFrame({"user": [1, 2], "item": [True, False], "rating": [1, 2]}), "item ids must be text or whole"),
+        (pandas.DataFrame({"user": [1, Decimal("NaN")], "item": [2, 3], "rating": [1, 2]}), "Row 2 has no user id"),
     ],
 )
 def test_what_cannot_be_ratings(data, message):
