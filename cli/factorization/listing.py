@@ -22,8 +22,8 @@ from gpukit.io.ids import rows_of
 from gpukit.io.records import hidden, lines_of
 from gpukit.io.words import cut_blank_end, decode
 from gpukit.parallel import ALONE
-from gpukit.ratings.formats import filled_lines, find_columns, has_ids, split
-from gpukit.ratings.read import rating_files, read_ratings
+from gpukit.ratings.formats import IDS, filled_lines, find_columns, split
+from gpukit.ratings.read import SPELLED, rating_files, read_ratings
 from gpukit.timing import in_background
 
 SHOWN = 5  # categories in a message
@@ -109,7 +109,6 @@ def union(items_of, names):
 
 NEEDED = "a file with a line item,rating, or user,item,rating, for each rating"
 ONE = "new"  # the user of a file without users
-SPELLED = {"tab": "\t", "\\t": "\t", "space": " "}  # names of separators
 SEPARATORS = ("::", "\t", ";", ",", " ")
 
 
@@ -151,7 +150,7 @@ def user_of_list(words, columns, of_clicks, name):
     if columns is not None:
         is_list = "items" in named and "users" not in named
         return (user, f"user,{columns}") if is_list else (None, columns)
-    if has_ids(header):
+    if {*IDS} <= header.keys():
         if len(words) == 2 and not of_clicks:
             raise DataError(f"{name} has users and items without ratings. Give {NEEDED}.")
         return None, None

@@ -15,7 +15,7 @@ from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, whole_column
-from gpukit.io.ids import factorize
+from gpukit.io.ids import factorize, id_array
 
 if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, DocumentsLike
@@ -64,8 +64,13 @@ def _from_columns(X, y, qid, group, weights, comments):
     """Return the Documents of the arguments of as_documents, each query's documents adjacent."""
     X, y, qid = align_rows(X=as_frame(X), y=y, qid=qid)
     matrix, names = as_features(X)
-    y = relevance(whole_column(y, "relevance") if hasattr(y, "isna") else y, matrix.shape[0])
-    order, offsets, qids = _queries(qid, group, matrix.shape[0])
+    y = relevance(y, matrix.shape[0])
+    order, offsets, qids = split_queries(qid, group, matrix.shape[0])
+    if qids is None:
+        qids = np.arange(1, len(offsets), dtype=np.int64)
+    else:
+        numbers, ids = factorize(qids, "query")
+        qids = ids[numbers]
     comments, weights, _ = _convert_optional(comments, weights, None)
     if comments is not None and comments.shape != y.shape:
         raise DataError(f"comments must hold one text a document, {len(y):,}; its shape is {comments.shape}.")
@@ -156,29 +161,25 @@ def relevance(y, count):
     return y
 
 
-def check_grouping(qid, group, count):
-    """Raise DataError unless one of a column of ids and a list of counts is given."""
+def split_queries(qid, group, count):
+    """Return (order (l,) or None, offsets (m+1,) int64, ids (m,), None with group) of qid or group, one of them given.
+
+    order makes the documents of each query adjacent.
+    """
     if (qid is None) == (group is None):
         what = "Neither qid nor group is" if qid is None else "Both qid and group are"
         raise DataError(
             f"{what} given. Give qid, the query id of each document, or group, the number of documents of "
             f"each query; for one single query group=[{count}]."
         )
-
-
-def _queries(qid, group, count):
-    """Return (order (l,) or None, offsets (m+1,) int64, ids (m,)).
-
-    Either qid or group is given. order makes the documents of each query adjacent.
-    """
-    check_grouping(qid, group, count)
+    if not count:
+        raise DataError("There are no documents: X has 0 rows.")
     if group is not None:
-        offsets = group_offsets(group, count)
-        return None, offsets, np.arange(1, len(offsets), dtype=np.int64)
-    qid = whole_column(qid, "query id") if hasattr(qid, "isna") else as_array(qid, "qid")
-    number, ids = factorize(qid, "query")
-    order, offsets, numbers = group_rows(number, count)
-    return order, offsets, ids[numbers]
+        return None, group_offsets(group, count), None
+    qid = id_array(as_array(qid, "qid"), "query")
+    if qid.dtype.kind == "O" and len({isinstance(value, str) for value in qid}) > 1:
+        raise DataError("qid mixes text and numbers. Make all ids numbers or all text.")
+    return group_rows(qid, count)
 
 
 def group_rows(qid, count):

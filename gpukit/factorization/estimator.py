@@ -301,7 +301,8 @@ class Factorization(Answering):
         self.check()
         spec = self.device if team is None or team.size == 1 else "cpu"  # ranks exchange parts of arrays on the host
         ratings = ratings_where(X, y, spec, lambda: adopt(X, y))
-        ratings = replace_weights(ratings, sample_weight, X, y)
+        if sample_weight is not None:
+            ratings = replace_weights(ratings, sample_weight, X, y)
         seen = [] if ratings.weights is None or ratings.weights.all() else [ratings.take(ratings.weights == 0)]
         ratings = merge_repeats(normalize_weights(ratings), X, stacklevel=3)
         feedback, learned = resolve_feedback(self, ratings)

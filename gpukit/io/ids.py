@@ -18,16 +18,8 @@ from gpukit.io.arrays import from_arrow
 SPAN = 1 << 20  # range of ids for which a table is worthwhile even for few ids
 EMPTY = np.int32(-1)
 NO_IDS = (bytes, bytearray, bool, np.bool_, complex, dict, list, tuple, set, frozenset, Iterator)
-FLOATS = (float, np.floating, Decimal)
+FLOATS, INTEGERS = (float, np.floating, Decimal), (int, np.integer)
 PIECE = 1 << 18  # ids per task
-
-
-def are_close(low, high, count):
-    """Return True if a table pays for ids in a range.
-
-    low, high: the least and greatest id; count: number of ids.
-    """
-    return high - low < max(SPAN, count)
 
 
 def rank_present(present, low):
@@ -39,16 +31,16 @@ def rank_present(present, low):
     return np.cumsum(seen, dtype=np.int32) - np.int32(1), np.flatnonzero(seen) + low
 
 
-def id_array(ids, what="user"):
+def id_array(ids, what="user", whole=False):
     """Return ids as an array (n,); a scalar becomes (1,).
 
     what: name of the ids in messages. Raises DataError for invalid types, more than one axis, and missing ids (None,
-    NaN, NA).
+    NaN, NA); whole: for fractions too.
     """
     try:
         is_masked = isinstance(ids, np.ma.MaskedArray)
         array = np.asarray(ids.astype(object).filled(np.nan) if is_masked and ids.mask.any() else ids)
-        ids = np.atleast_1d(keep_objects(ids, array))
+        ids = np.atleast_1d(array if array is ids else keep_objects(ids, array))
     except (TypeError, ValueError) as error:
         raise DataError(f"the {what} ids are no list of ids ({error}).") from error
     ids = fixed_width(ids) if ids.dtype.kind == "T" else ids
@@ -61,7 +53,10 @@ def id_array(ids, what="user"):
     if lacking.any():
         raise DataError(f"Row {int(np.argmax(lacking)) + 1:,} has no {what} id. Remove such rows first.")
     check_exact(ids, what)
-    return as_whole(ids)
+    ids = as_whole(ids)
+    if whole:
+        check_fractions(ids, what=what)
+    return ids
 
 
 def check_exact(ids, what="user"):
@@ -90,15 +85,10 @@ def as_whole(ids):
     if ids.dtype.kind == "O" and has_floats(ids):
         whole = [int(value) if isinstance(value, FLOATS) and value == value // 1 else value for value in ids]
         ids = np.fromiter(whole, object, len(ids))
-    if ids.dtype.kind == "O" and all(is_integer_type(kind) for kind in {*map(type, ids)}):
+    if ids.dtype.kind == "O" and all(issubclass(kind, INTEGERS) and kind is not bool for kind in {*map(type, ids)}):
         numbers = np.array([int(value) for value in ids])  # objects or floats if an id is beyond uint64
         return numbers if numbers.dtype.kind in "iu" else ids
     return ids
-
-
-def is_integer_type(kind):
-    """Return True for the types of integers, but bool."""
-    return issubclass(kind, int | np.integer) and kind is not bool
 
 
 def has_floats(ids):
@@ -150,13 +140,6 @@ def check_fractions(ids, rows=None, what="user"):
             raise DataError(f"The {what} id {value!r} is not a whole number. Pass whole numbers, or text.")
 
 
-def whole_ids(ids, what="user"):
-    """Return `id_array` of ids; DataError for a fraction."""
-    ids = id_array(ids, what)
-    check_fractions(ids, what=what)
-    return ids
-
-
 def missing(ids):
     """Return a mask (n,) of ids that are None, NaN, NA or tables."""
     if ids.dtype.kind in "fMm":
@@ -167,7 +150,7 @@ def missing(ids):
 
 
 def _is_missing(value):
-    if isinstance(value, float | np.generic):
+    if isinstance(value, (*FLOATS, np.generic)):
         return value != value
     return value is None or type(value).__name__ in ("NAType", "NaTType") or hasattr(value, "shape")
 
@@ -179,17 +162,24 @@ def factorize(ids, what="user"):
     """
     import pyarrow
 
-    ids = whole_ids(ids, what)
-    if ids.dtype.kind in "biu" and not _exceed_int64(ids):
+    ids = id_array(ids, what, whole=True)
+    if ids.dtype.kind in "biu" and not (ids.dtype == np.uint64 and ids.max(initial=0) > np.iinfo(np.int64).max):
         ids = np.ascontiguousarray(ids, dtype=np.int32 if ids.dtype == np.int32 else np.int64)
-        close = number_by_table(ids)
-        if close is not None:
+        if (close := number_by_table(ids)) is not None:
             return close
         encoded = pyarrow.array(ids).dictionary_encode()
-        known, rank = np.unique(from_arrow(encoded.dictionary), return_inverse=True)
-        return take_values(rank.astype(np.int32), from_arrow(encoded.indices)), known.astype(np.int64, copy=False)
-    known, rows = np.unique(as_text(ids), return_inverse=True)
-    return rows.reshape(-1).astype(np.int32), known
+        distinct = from_arrow(encoded.dictionary).astype(np.int64, copy=False)
+    else:
+        are_words = ids.dtype.kind == "O" and {*map(type, ids)} == {str}
+        words = ids if are_words else as_text(ids).astype(object)  # pyarrow ends fixed-width text at a byte of 0
+        try:
+            encoded = pyarrow.array(words, pyarrow.large_string()).dictionary_encode()
+        except UnicodeError:  # surrogates, which UTF-8 does not have
+            known, rows = np.unique(as_text(ids), return_inverse=True)
+            return rows.reshape(-1).astype(np.int32), known
+        distinct = as_text(encoded.dictionary.to_numpy(zero_copy_only=False))
+    known, rank = np.unique(distinct, return_inverse=True)
+    return take_values(rank.astype(np.int32), from_arrow(encoded.indices)), known
 
 
 def number_by_table(ids):
@@ -202,7 +192,7 @@ def number_by_table(ids):
     parts = [ids[start : start + PIECE] for start in range(0, len(ids), PIECE)]
     ends = parallel_map(lambda part: (int(part.min()), int(part.max())), parts)
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    if not are_close(low, high, len(ids)):
+    if high - low >= max(SPAN, len(ids)):
         return None
     present = np.zeros(high - low + 1, np.bool_)
 
@@ -228,11 +218,6 @@ def take_values(values, places, low=0):
     return out
 
 
-def _exceed_int64(ids):
-    """Return True if int64 cannot hold one of the integers."""
-    return ids.dtype == np.uint64 and bool((ids > np.uint64(2**63 - 1)).any())
-
-
 def rows_of(ids, known, what="user", order=None):
     """Return rows (n,) int32 of ids in `known`, else -1.
 
@@ -242,7 +227,7 @@ def rows_of(ids, known, what="user", order=None):
     ids, known = id_array(ids, what), np.asarray(known)
     if known.dtype.kind not in "biu":
         ids = as_text(ids)
-    elif ids.dtype.kind not in "biu" or _exceed_int64(ids):
+    elif ids.dtype.kind not in "biu" or (ids.dtype == np.uint64 and ids.max(initial=0) > np.iinfo(np.int64).max):
         ids = np.array([_integer(text) for text in ids.tolist()], dtype=object)
         outside = np.array([value is None for value in ids], dtype=bool)
         ids = np.where(outside, 0, ids).astype(np.int64)

@@ -35,10 +35,9 @@ from gpukit.io.records import find_byte, hidden
 from gpukit.io.words import SHOWN, quote
 
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much
-FIRST = 1 << 18  # bytes of the first block: small files need little memory
 HEAD = 1 << 16  # bytes used to detect a format; more if its first lines are longer
 CONTENT = re.compile(rb"^(?![%#]|[^\S\n]*+\d+:[^\S\n]*+\n)[^\S\n]*+\S.*\n", re.MULTILINE)  # identifies a format
-CHUNK = 1 << 18  # packed bytes read at a time
+CHUNK = 1 << 18  # packed bytes read at a time; bytes of a first block, so that small files need little memory
 LONGEST_LINE = 1 << 30
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BOM = b"\xef\xbb\xbf"
@@ -498,7 +497,7 @@ class Stream:
 
     def _blocks(self, skip, size):
         newline = 10
-        length, rest, before = min(FIRST, size), np.empty(0, np.uint8), skip
+        length, rest, before = min(CHUNK, size), np.empty(0, np.uint8), skip
         self._read(memoryview(bytearray(skip)))
         while True:
             store = np.empty(length + 1, np.uint8)  # one more byte for a missing final newline; numpy takes huge pages

@@ -16,8 +16,7 @@ from gpukit.io.arrays import from_arrow
 from gpukit.io.records import ODD, check_letters, csv_line
 from gpukit.runtime.thread_count import get_num_threads
 
-ROWS = 1 << 16  # per csv block, fewer for many columns
-VALUES = 1 << 19  # per csv block
+VALUES = 1 << 18  # per csv block
 BATCH = 1 << 18  # rows read at a time, fewer of many columns
 GROUP = 1 << 20  # rows of a row group of Parquet
 TEXT = pyarrow.large_string()  # offsets of 64 bits: the text of a block may exceed 2 GiB
@@ -55,7 +54,7 @@ def row_blocks(columns, count):
 
     columns: functions of a slice of rows, as in `write_csv`.
     """
-    for part in _slices(count, min(ROWS, max(1, VALUES // len(columns)))):
+    for part in _slices(count, max(1, VALUES // len(columns))):
         yield lambda part=part: [take(part) for take in columns]
 
 

@@ -109,12 +109,12 @@ def first_repeated(ids):
 
 
 def check_sparse(name, matrix):
-    """Raise DataError if a sparse matrix's indices exceed its shape.
+    """Raise DataError if a sparse matrix's indices exceed its shape; return True if they were checked.
 
     scipy's own code relies on them. Matrices on a GPU or made of lists are not checked.
     """
     if not isinstance(getattr(matrix, "data", None), np.ndarray) or len(matrix.shape) != 2:
-        return
+        return False
     if matrix.format in ("csr", "csc"):
         shape = matrix.shape[:: 1 if matrix.format == "csr" else -1]
         check_compressed(name, matrix.indptr, matrix.indices, matrix.data, shape)
@@ -124,6 +124,7 @@ def check_sparse(name, matrix):
     elif matrix.format == "bsr":
         rows, columns = (size // block for size, block in zip(matrix.shape, matrix.blocksize))
         check_compressed(name, matrix.indptr, matrix.indices, matrix.data, (rows, columns))
+    return matrix.format in ("csr", "csc", "coo", "bsr")
 
 
 def check_compressed(name, pointers, indices, values, shape):

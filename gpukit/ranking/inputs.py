@@ -7,7 +7,6 @@ import numpy as np
 
 from gpukit.base.arrays import (
     align_rows,
-    as_array,
     as_numbers,
     as_plain,
     labels,
@@ -17,17 +16,14 @@ from gpukit.documents.adopt import (
     as_documents,
     as_features,
     check_finite,
-    check_grouping,
     check_names,
     given_names,
-    group_offsets,
-    group_rows,
     relevance,
+    split_queries,
 )
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io.arrays import as_frame
-from gpukit.io.ids import check_exact, missing
 
 
 class Queries(NamedTuple):
@@ -106,8 +102,7 @@ def is_wide(X, names):
 
 def narrow_inputs(inputs):
     """Return Inputs without names that count from 0 and without empty columns of a wide sparse X (weights 0)."""
-    inputs = inputs._replace(names=given_names(inputs.names))
-    X = inputs.X
+    X, inputs = inputs.X, inputs._replace(names=given_names(inputs.names))
     if not is_wide(X, inputs.names):
         return inputs
     columns = np.unique(X.indices).astype(np.int64)
@@ -117,18 +112,28 @@ def narrow_inputs(inputs):
 
 def read(X, y=None, qid=None, group=None, query_weight=None, sample_weight=None, feature_names=None):
     """Return Inputs of the arguments of fit; DataError for missing, inconsistent or nonfinite data."""
-    documents = X
-    X, names, y, queries = spread(X, y, qid, group)
+    if isinstance(X, Documents):
+        check_own_queries(y, qid, group)
+        X = validate(X)
+        matrix, names, y, queries = X.X, X.names, X.y, Queries(None, X.offsets, X.qids)
+        of_queries, of_documents = (X.weights, None) if np.shape(X.weights) == X.qids.shape else (None, X.weights)
+        query_weight = of_queries if query_weight is None else query_weight
+        sample_weight = of_documents if sample_weight is None else sample_weight
+    else:
+        X, y, qid = align_rows(X=X, y=y, qid=qid)
+        matrix, names = features(X)
+        queries = Queries(*split_queries(qid, group, matrix.shape[0]))
     if feature_names is not None:
         names = np.asarray(feature_names, object)
-        if names.shape != X.shape[1:]:
-            raise DataError(f"feature_names has {names.size:,} names, X {X.shape[1]:,} columns.")
+        if names.shape != matrix.shape[1:]:
+            raise DataError(f"feature_names has {names.size:,} names, X {matrix.shape[1]:,} columns.")
     check_names(names)
-    weights = document_weights(sample_weight, documents, X.shape[0])
-    per_query = query_weights(weights_given(query_weight, documents), queries, group)
-    columns = (X, to_ordered_floats(relevance(y, X.shape[0])), weights)
-    X, y, weights = (column if column is None else queries.ordered(column) for column in columns)
-    return Inputs(X, y, queries, names, weights, per_query)
+    y = to_ordered_floats(relevance(y, matrix.shape[0]))
+    if sample_weight is not None:
+        sample_weight = queries.ordered(document_weights(sample_weight, X, matrix.shape[0]))
+    if query_weight is not None:
+        query_weight = query_weights(weights_given(query_weight, X), queries, group)
+    return Inputs(queries.ordered(matrix), queries.ordered(y), queries, names, sample_weight, query_weight)
 
 
 def eval_sets(sets, groups=None, qids=None):
@@ -149,17 +154,6 @@ def eval_sets(sets, groups=None, qids=None):
     ]
 
 
-def spread(X, y, qid, group):
-    """Return (X, names, y, Queries) of Documents, or of arrays with qid or group."""
-    if isinstance(X, Documents):
-        check_own_queries(y, qid, group)
-        X = validate(X)
-        return *features(X), X.y, Queries(None, X.offsets, X.qids)
-    X, y, qid = align_rows(X=X, y=y, qid=qid)
-    matrix, names = features(X)
-    return matrix, names, y, queries_of(qid, group, matrix.shape[0])
-
-
 def check_own_queries(*columns):
     """Raise DataError for y, qid or group next to Documents; None passes."""
     if any(column is not None for column in columns):
@@ -171,35 +165,12 @@ def validate(X):
     return as_documents(X) if isinstance(X, Documents) else X
 
 
-def queries_of(qid, group, count):
-    """Return the Queries of a column of ids, or of counts; DataError unless exactly one of them is given."""
-    check_grouping(qid, group, count)
-    if not count:
-        raise DataError("There are no documents: X has 0 rows.")
-    if qid is None:
-        return Queries(None, group_offsets(group, count), None)
-    qid = as_array(qid, "qid")
-    if qid.dtype.kind in "cV":
-        raise DataError(f"qid must be ids, integers or text; got {qid.dtype}.")
-    lacking = np.flatnonzero(missing(qid)) if qid.ndim == 1 else ()
-    if len(lacking):
-        what = {"m": "NaT", "M": "NaT"}.get(qid.dtype.kind, "NaN" if qid[lacking[0]] is not None else "None")
-        raise DataError(f"qid[{lacking[0]}] is {what}: every document needs a query.")
-    check_exact(qid.ravel(), "query")
-    try:
-        return Queries(*group_rows(qid, count))
-    except TypeError:
-        raise DataError("qid mixes kinds of ids that cannot be compared; make them all numbers or all text.") from None
-
-
 def query_weights(values, queries, group=None):
-    """Return weights of the queries (m,) float64, or None for 1 each.
+    """Return weights of the queries (m,) float64.
 
-    values: None, (m,) in the order of first documents (or of group), (l,) with one weight per document, equal within a
+    values: (m,) in the order of first documents (or of group), (l,) with one weight per document, equal within a
     query, or {qid: weight}; further queries in a dict are ignored.
     """
-    if values is None:
-        return None
     count = len(queries.offsets) - 1
     weights = _look_up_weights(values, queries) if isinstance(values, dict) else values
     weights = as_numbers("query_weight", weights).astype(np.float64)
@@ -216,14 +187,8 @@ def query_weights(values, queries, group=None):
 
 
 def document_weights(values, X, count):
-    """Return sample_weight of fit as (l,) float64 in the order of the input, or None; it may be in Documents."""
-    if isinstance(X, Documents):
-        has_weights = X.weights is not None and np.shape(X.weights) != np.shape(X.qids)
-        values = X.weights if values is None and has_weights else values
-    elif values is not None:
-        values = align_rows(X=X, sample_weight=values)[1]
-    if values is None:
-        return None
+    """Return sample_weight of fit as (l,) float64 in the order of the input X."""
+    values = align_rows(X=X, sample_weight=values)[1]
     weights = as_numbers("sample_weight", as_plain(values)).astype(np.float64)
     if weights.shape != (count,):
         raise DataError(f"sample_weight must hold a weight a document, {count:,}; its shape is {weights.shape}.")
@@ -242,11 +207,9 @@ def check_weights(name, weights):
 def weights_given(weights, X):
     """Return query_weight of fit in the form of `query_weights`.
 
-    None becomes the weights of Documents. A pandas column becomes (l,) in the order of X's rows if it has X's labels
+    A pandas column becomes (l,) in the order of X's rows if it has X's labels
     (or X's length, if X has no labels), otherwise {query id: weight}.
     """
-    if weights is None:
-        return X.weights if isinstance(X, Documents) and np.shape(X.weights) == np.shape(X.qids) else None
     if labels(weights) is None:
         return weights
     if isinstance(X, Documents) or (labels(X) is None and len(weights) != np.shape(X)[0]):

@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.base.arrays import align_rows
-from gpukit.documents.adopt import given_names
+from gpukit.documents.adopt import given_names, split_queries
 from gpukit.documents.table import Documents
 from gpukit.documents.tables import places_of, take_columns
 from gpukit.errors import DataError
@@ -12,10 +12,10 @@ from gpukit.evaluation import ranking
 from gpukit.ranking import cpu, feature_map
 from gpukit.ranking.inputs import (
     Occurring,
+    Queries,
     check_own_queries,
     document_weights,
     features,
-    queries_of,
     query_weights,
     read,
     validate,
@@ -134,7 +134,7 @@ def rank(model, X, qid=None, group=None):
     result = predict(model, X)
     if isinstance(X, Documents):
         group = np.diff(X.offsets)
-    queries = queries_of(qid, group, len(result))
+    queries = Queries(*split_queries(qid, group, len(result)))
     return queries.restored(rank_scores(queries.ordered(result), queries.offsets))
 
 

@@ -26,13 +26,13 @@ import numpy as np
 from gpukit.base.arrays import align_rows, as_array, as_numbers, as_plain, as_text, axes, labels
 from gpukit.errors import DataError
 from gpukit.io import trust
-from gpukit.io.arrays import as_frame, is_frame, is_partitioned, whole_column
+from gpukit.io.arrays import as_frame, is_frame, whole_column
 from gpukit.io.ids import check_types, factorize
 from gpukit.io.times import as_seconds
 from gpukit.io.words import TOO_SMALL, rounds_to_zero
 from gpukit.ratings import formats
 from gpukit.ratings.check import ONE, are_clicks, misshapen, validate_ratings, with_values
-from gpukit.ratings.formats import IDS, MAYBE, NUMBERS, WORDS, Request, find_columns, has_ids
+from gpukit.ratings.formats import IDS, MAYBE, NUMBERS, WORDS, Request, find_columns
 from gpukit.ratings.parts import RatingsPart
 from gpukit.ratings.repeats import merged_line, validate, without_repeats
 from gpukit.ratings.table import Ratings, as_counts, without_times
@@ -125,8 +125,6 @@ def adopt(X, y=None, columns=None, times=MAYBE):
     X = as_frame(X.to_frame()) if hasattr(X, "to_frame") else X
     if isinstance(X, Ratings):
         return validate_ratings(_from_ratings(X))
-    if is_partitioned(X):
-        raise DataError("A Dask DataFrame is for fit(frame, client=client). Pass frame.compute() elsewhere.")
     if hasattr(X, "tocoo"):
         return _from_sparse(X)
     if is_frame(X):
@@ -175,12 +173,12 @@ def _as_rows(rows, size, what):
 
 
 def _from_sparse(matrix):
-    trust.check_sparse("The matrix", matrix)
+    is_checked = trust.check_sparse("The matrix", matrix) and max(matrix.shape) <= np.iinfo(np.int32).max
     coo = matrix.tocoo()
     if len(coo.shape) != 2:
         raise DataError(f"A sparse matrix of users x items has two dimensions; this one has {len(coo.shape)}.")
     users, items, values = map(as_plain, (coo.row, coo.col, coo.data))
-    return validate_ratings(ratings_of_matrix(users, items, as_values(values), coo.shape))
+    return validate_ratings(ratings_of_matrix(users, items, as_values(values), coo.shape), is_numbered=is_checked)
 
 
 def _from_dense(array):
@@ -220,6 +218,8 @@ def ratings_of_matrix(users, items, values, shape):
 
 def _from_frame(frame, columns, times):
     """Return Ratings of a pandas DataFrame; columns and times as in as_ratings."""
+    if hasattr(frame, "to_delayed"):
+        raise DataError("A Dask DataFrame is for fit(frame, client=client). Pass frame.compute() elsewhere.")
     if frame.shape[1] < 2:
         _refuse_labels(frame)
         raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
@@ -228,14 +228,15 @@ def _from_frame(frame, columns, times):
         _check_unnamed(frame, places)
     columns = {}
     for role in IDS:
-        columns[role] = whole_column(frame.iloc[:, places[role]], f"{WORDS[role]} id")
+        columns[role] = frame.iloc[:, places[role]].to_numpy()
         check_types(columns[role], WORDS[role])
     if "times" in places:
         columns["times"] = _times_of(frame.iloc[:, places["times"]], times == MAYBE)
-    for role in NUMBERS:
-        if role in places:
-            numbers = _numbers(frame, places[role], WORDS[role])
-            columns[role] = as_counts(numbers) if role == "counts" else as_values(numbers)
+    for role in (role for role in NUMBERS if role in places):
+        label = f"The {WORDS[role]}s (column {frame.columns[places[role]]!r} of the DataFrame)"
+        dtype = np.float64 if role == "counts" else np.float32
+        numbers = as_values(whole_column(frame.iloc[:, places[role]], WORDS[role]), label, dtype)
+        columns[role] = as_counts(numbers) if role == "counts" else numbers
     return _numbered(columns.pop("users"), columns.pop("items"), columns)
 
 
@@ -317,10 +318,11 @@ def _is_pairs(X):
         shape = shape if isinstance(shape, tuple) else as_array(X, "X").shape
         return len(shape) == 2 and shape[1] == 2
     places = find_columns(X.columns)
-    if has_ids(places) and "values" in places:
+    is_named = {*IDS} <= places.keys()
+    if is_named and "values" in places:
         name = X.columns[places["values"]]
         raise DataError(f"the DataFrame has ratings ({name!r}), and y is given too: leave one out.")
-    if not has_ids(places) and X.shape[1] != 2:
+    if not is_named and X.shape[1] != 2:
         names = ", ".join(map(str, X.columns))
         raise DataError(
             f"With y, X has users and items, but its columns are {names:.200}. Pass these two columns alone."
@@ -354,7 +356,7 @@ def pairs_of(X):
         formats.refuse_repeated(list(X.columns), IDS, "The DataFrame")
         places = find_columns(X.columns)
         users, items = (
-            X.iloc[:, places[role] if has_ids(places) else index].to_numpy() for index, role in enumerate(IDS)
+            X.iloc[:, places[role] if {*IDS} <= places.keys() else index].to_numpy() for index, role in enumerate(IDS)
         )
         check_types(users, "user")
         check_types(items, "item")
@@ -387,15 +389,21 @@ def _numbered(users, items, columns):
     return validate_ratings(Ratings(**columns, user_ids=user_ids, item_ids=item_ids), is_numbered=True)
 
 
-def as_values(values):
-    """Return ratings as float32; DataError for values that are not real numbers, too large or too close to 0."""
-    values = as_array(values, "the ratings")
-    _check_real(values)
+def as_values(values, label="The ratings", dtype=np.float32):
+    """Return ratings as a dtype; DataError for values that are not real numbers, too large or too close to 0.
+
+    label: name of the values at the start of a message.
+    """
+    values = values if type(values) is np.ndarray else as_array(values, "the ratings")
+    if np.iscomplexobj(values):
+        raise DataError("Complex data not supported: ratings are real numbers. Give the real part, say.")
+    if values.dtype.kind in "mM":
+        raise DataError(f"{label} are dates or durations ({values.dtype}), not numbers. Convert them first.")
     try:
         with np.errstate(over="ignore"):
-            narrow = values.astype(np.float32, copy=False)
+            narrow = values.astype(dtype, copy=False)
     except (TypeError, ValueError) as error:
-        raise DataError(f"The ratings are not numbers ({error}).") from error
+        raise DataError(f"{label} are not numbers ({error}).") from error
     if narrow is values:
         return narrow
     edge = np.isinf(narrow) | (narrow == 0)
@@ -407,29 +415,12 @@ def as_values(values):
     return narrow
 
 
-def _check_real(values):
-    if np.iscomplexobj(values):
-        raise DataError("Complex data not supported: ratings are real numbers. Give the real part, say.")
-    if values.dtype.kind in "mM":
-        raise DataError(f"The ratings are dates or durations ({values.dtype}), not numbers. Convert them first.")
-
-
 def _times_of(column, lenient):
     """Return the times (n,) int64 of a pandas Series.
 
     lenient: invalid times are MISSING, for any content of the column.
     """
     return as_seconds(column.to_numpy() if lenient else whole_column(column, "time"), "The DataFrame", lenient)
-
-
-def _numbers(frame, place, what):
-    """Return a column without missing values as (n,) float64."""
-    values = whole_column(frame.iloc[:, place], what)
-    _check_real(values)
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"Column {frame.columns[place]!r} of the DataFrame holds no numbers ({error}).") from error
 
 
 def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
@@ -449,11 +440,9 @@ def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
 def replace_weights(ratings, given, X, y):
     """Return Ratings with sample weights in place of their own.
 
-    given (n,): a number a rating; of a matrix X (M,), a number a user; None keeps the Ratings as they are. Pandas'
-    weights are matched with X by their labels. Raises DataError for values that are not weights.
+    given (n,): a number a rating; of a matrix X (M,), a number a user. Pandas' weights are matched with X by their
+    labels. Raises DataError for values that are not weights.
     """
-    if given is None:
-        return ratings
     is_matrix = _is_matrix(X, y)
     rows = X[0] if _is_columns(X) else X
     rows = y if labels(rows) is None and not is_matrix else rows

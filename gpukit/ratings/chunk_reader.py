@@ -16,7 +16,7 @@ from gpukit.device.memory import empty
 from gpukit.errors import DataError
 from gpukit.io.arrays import from_arrow
 from gpukit.io.delimited import Wanted, Words, columns_of, concatenate_words, count_lines, lines, whole_rows
-from gpukit.io.ids import factorize, take_values, whole_ids
+from gpukit.io.ids import factorize, id_array, take_values
 from gpukit.io.records import hidden
 from gpukit.io.times import as_seconds, order_of, seconds_of
 from gpukit.io.words import (
@@ -412,7 +412,7 @@ def _ids(source, ids, start, what):
             return from_arrow(plain.cast(pyarrow.int64()))
         ids = plain
     if pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind):
-        whole = whole_ids(ids.to_numpy(zero_copy_only=False), what)
+        whole = id_array(ids.to_numpy(zero_copy_only=False), what, whole=True)
         if whole.dtype == np.int64 or all(-(2**63) <= value < 2**63 for value in whole):
             return whole.astype(np.int64)
         ids = pyarrow.array([str(value) for value in whole])

@@ -90,11 +90,6 @@ def find_columns(names):
     return {role: place for role, place in places.items() if place >= 0}
 
 
-def has_ids(places):
-    """Return True if a user and an item column are among {role: position}."""
-    return all(role in places for role in IDS)
-
-
 def refuse_unclear(names, where, option="--columns"):
     """Raise DataError for a table whose user, item and rating columns are unclear.
 
@@ -126,13 +121,13 @@ def columns_of(names, request, what, is_header=False):
     """
     need, known = request.need_rating, find_columns(names)
     are_clicks = all(normalize_name(name) in USER | ITEM | TIME | WEIGHT | COUNT for name in names)
-    is_known = has_ids(known) and (not need or "values" in known or are_clicks)
+    is_known = {*IDS} <= known.keys() and (not need or "values" in known or are_clicks)
     is_header = is_header or is_known
     if request.columns is not None:
         places = _parse_columns(request.columns, need)
         refuse_selection(names, places, what)
     elif is_known:
-        places = known
+        places = dict(known)
     elif is_header:
         refuse_unclear(names, f"{what} has the columns {', '.join(map(str, names))}")
     else:
@@ -147,18 +142,14 @@ def columns_of(names, request, what, is_header=False):
         places.pop("counts", None)
     if request.times not in OPTIONAL_TIMES and "times" not in places:
         refuse_times(what)
-    check_reach(places, len(names), what)
+    if request.columns is not None:
+        check_reach(places, len(names), what)
+    elif is_header:
+        roles = [*IDS, "values" if "values" in places else "counts"] if need else [*IDS]
+        refuse_repeated(names, roles if request.times in OPTIONAL_TIMES else [*roles, "times"], what)
     if is_header:
-        if request.columns is None:
-            refuse_repeated(names, _roles_read(places, request), what)
-        note_unread(names, places, request.times, what)
+        note_unread(names, known, places, request.times, what)
     return places if need else {role: place for role, place in places.items() if role != "values"}, is_header
-
-
-def _roles_read(places, request):
-    """Return the roles of {role: position} whose content counts: times that only order repeated pairs do not."""
-    roles = [*IDS, "values" if "values" in places else "counts"] if request.need_rating else [*IDS]
-    return roles if request.times in OPTIONAL_TIMES else [*roles, "times"]
 
 
 def heads(words, places):
@@ -217,12 +208,13 @@ def _parse_columns(columns, need_rating):
     return find_columns(words)
 
 
-def note_unread(names, places, times, what):
-    """Note unread columns of times, weights and counts; times as in read_ratings."""
+def note_unread(names, known, places, times, what):
+    """Note unread columns of times, weights and counts.
+
+    known: find_columns(names); places: {role: position} to read; times as in read_ratings.
+    """
     read = {place for role, place in places.items() if role != "times" or times not in (False, MAYBE)}
-    left = [
-        str(names[place]) for role, place in find_columns(names).items() if role not in TRIPLE and place not in read
-    ]
+    left = [str(names[place]) for role, place in known.items() if role not in TRIPLE and place not in read]
     if left:
         notes.add(what, "", left_out=left)
 

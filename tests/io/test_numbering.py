@@ -53,3 +53,14 @@ def test_rows_of_more_ids_than_a_block(kind):
     rows = dict(zip(known.tolist(), range(len(known))))
     expected = [rows.get(number, -1) for number in sought.tolist()]
     np.testing.assert_array_equal(searched.rows_of(sought.astype(kind), known.astype(kind)), expected)
+
+
+@pytest.mark.parametrize("kind", [object, str])
+@pytest.mark.parametrize("words", [["b", "", "é", "b", "a"], ["b\ud800", "a", "b\ud800"], ["a\0b", "a\0c"], []])
+def test_text_is_numbered_as_a_search_does(words, kind):
+    """Also with surrogates, which UTF-8 does not have, and with bytes of 0."""
+    rows, known = factorize(np.array(words, kind))
+    expected, places = np.unique(np.array(words, str), return_inverse=True)
+    np.testing.assert_array_equal(known, expected)
+    np.testing.assert_array_equal(rows, places)
+    assert rows.dtype == np.int32 and known.dtype.kind == "U"

@@ -124,7 +124,7 @@ def test_what_is_no_text(tmp_path, raw, message):
 @pytest.mark.parametrize("end", [b"", b"\n"])
 def test_blocks_are_whole_lines(tmp_path, monkeypatch, block, end):
     monkeypatch.setattr(sources, "BLOCK", block)
-    monkeypatch.setattr(sources, "FIRST", 50)
+    monkeypatch.setattr(sources, "CHUNK", 50)
     random = np.random.default_rng(2)
     raw = b"\n".join(b"x" * length for length in random.integers(0, 90, 200)) + b"y" + end
     (tmp_path / "a").write_bytes(raw)
@@ -287,7 +287,7 @@ def test_any_number_of_byte_order_marks(tmp_path, text, read, expected, count):
 
 
 def test_files_with_byte_order_marks_are_joined(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "FIRST", 64)  # a block begins with a mark, and others are within blocks
+    monkeypatch.setattr(sources, "CHUNK", 64)  # a block begins with a mark, and others are within blocks
     path, parts = tmp_path / "joined.csv", [f"{user},{item},3\n" for user in range(5) for item in range(4)]
     path.write_text("\ufeffuser,item,rating\n\ufeff" + "\ufeff".join(parts))
     table = read_ratings(path)

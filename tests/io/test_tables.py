@@ -48,7 +48,7 @@ def written(columns, count):
 
 @pytest.mark.parametrize("rows", [1, 7, 1 << 16])
 def test_csv_equals_the_naive_writers(threads, monkeypatch, rows):
-    monkeypatch.setattr(tables, "ROWS", rows)
+    monkeypatch.setattr(tables, "VALUES", 6 * rows)
     n = 100 if rows == 1 else 400  # a block costs more than its rows
     rng, words = np.random.default_rng(rows), [*AWKWARD, *WORDS, *HEADERS, *drawn_words(3, 200)]
     ids, which = np.array(words), rng.integers(0, len(words), n)

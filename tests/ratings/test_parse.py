@@ -176,7 +176,7 @@ def test_blocks_end_where_no_quote_is_open(sep, stray):
 @pytest.mark.parametrize("block, smallest", [(40, 1), (64, 7), (1000, 16), (1 << 20, 100), (1 << 20, 1 << 20)])
 @pytest.mark.parametrize("text_ids", [False, True])
 def test_any_block_and_range(tmp_path, monkeypatch, block, smallest, text_ids):
-    monkeypatch.setattr("gpukit.io.sources.FIRST", smallest)
+    monkeypatch.setattr("gpukit.io.sources.CHUNK", smallest)
     monkeypatch.setattr("gpukit.ratings.chunk_reader.BLOCK", block)
     rng = np.random.default_rng(2)
     prefix = "u" if text_ids else ""
@@ -196,7 +196,7 @@ def test_any_block_and_range(tmp_path, monkeypatch, block, smallest, text_ids):
 
 @pytest.mark.parametrize("block, smallest", [(30, 1), (200, 20), (1 << 20, 64)])
 def test_netflix_movies_carry_over_blocks(tmp_path, monkeypatch, block, smallest):
-    monkeypatch.setattr("gpukit.io.sources.FIRST", smallest)
+    monkeypatch.setattr("gpukit.io.sources.CHUNK", smallest)
     monkeypatch.setattr("gpukit.ratings.chunk_reader.BLOCK", block)
     rng = np.random.default_rng(3)
     text = "".join(

@@ -12,7 +12,7 @@ from support import thinned
 
 from gpukit.errors import DataError
 from gpukit.factorization.lists.files import read_categories, read_items
-from gpukit.io.sources import FIRST
+from gpukit.io.sources import CHUNK
 from gpukit.ratings import as_ratings, read_pairs, read_ratings, read_titles, write_ratings
 
 LONG = b'"a\nb\r\n\nc","d\n\n\n\n\n\n\n\ne",4\nf,g,5\n'
@@ -86,7 +86,7 @@ def test_fields_quoted_by_others_are_exact(tmp_path, sep, end, header):
 
 def test_a_quoted_line_end_at_the_end_of_a_block(tmp_path):
     for shift in range(8):
-        fill = FIRST - 40 + shift
+        fill = CHUNK - 40 + shift
         path = tmp_path / f"block{shift}.csv"
         path.write_bytes(
             b"user,item,rating\n" + b"1,2,3\n" * (fill // 6) + b'"a\nb\r\n\nc","d\n\n\n\n\n\n\n\ne",4\nf,g,5\n'

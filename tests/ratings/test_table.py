@@ -1,5 +1,7 @@
 """The table, its grouping by row, and its sources."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas
 import pytest
@@ -117,8 +119,13 @@ def test_from_dense():
         (scipy.sparse.coo_matrix(([1.0, np.nan], ([0, 1], [0, 1]))), "number 2 is nan"),
         (scipy.sparse.coo_matrix(([1.0, 2.0], ([0, 0], [1, 1]))), "rated item 1 already"),
         (pandas.DataFrame({"user": [1]}), "1 column"),
-        (pandas.DataFrame({"user": [1], "item": [2], "rating": ["x"]}), "holds no numbers"),
+        (
+            pandas.DataFrame({"user": [1], "item": [2], "rating": ["x"]}),
+            "column 'rating' of the DataFrame\\) are not numbers",
+        ),
         (pandas.DataFrame({"user": [1, None], "item": [2, 3], "rating": [1, 2]}), "Row 2 has no user id"),
+        (pandas.DataFrame({"user": [1, 2], "item": [True, False], "rating": [1, 2]}), "item ids must be text or whole"),
+        (pandas.DataFrame({"user": [1, Decimal("NaN")], "item": [2, 3], "rating": [1, 2]}), "Row 2 has no user id"),
     ],
 )
 def test_what_cannot_be_ratings(data, message):
@@ -146,3 +153,9 @@ def test_rows_of_ids():
     assert ids.rows_of([1], np.array([], dtype=np.int64)).tolist() == [-1]
     assert ids.rows_of([7, 8, 3, 20], np.array([20, 3, 7])).tolist() == [2, -1, 1, 0]  # in no order
     assert ids.rows_of(["b", "a"], np.array(["b", "c", "a"])).tolist() == [0, 2]
+
+
+def test_counts_of_a_frame_are_exact():
+    """float32 has 2^24, not 2^24 + 1."""
+    frame = pandas.DataFrame({"user": [1, 2], "item": [5, 6], "count": [2**24 + 1, 3]})
+    assert as_ratings(frame, columns="user,item,count").counts.tolist() == [2**24 + 1, 3]

@@ -218,14 +218,9 @@ def judge_lists(models, X, k=None, baselines=True, given=None, by="lists", team=
         lists = lists_by(team, lister.lists, ids, cuts[-1])
         judged.append(judge(name, lists, clicks_of(*side, lister.shape), lister.counts, cuts))
     relevant = clicks_of(*sides[0], lead.shape)
-    for result in resolve_baselines(baselines, lead):
+    for result in lead.baselines() if baselines is True else baselines or ():
         judged.append(judge(result.name, lists_by(team, result.lists, users, cuts[-1]), relevant, lead.counts, cuts))
     return Report(judged, cuts, ids, *lost)
-
-
-def resolve_baselines(baselines, lister):
-    """Return the baselines of a Lister if True, otherwise those passed."""
-    return lister.baselines() if baselines is True else baselines or ()
 
 
 def common_pairs(listers, X):

@@ -12,7 +12,7 @@ import numpy as np
 from gpukit.base.arrays import as_resident
 from gpukit.device import gpu_count, resolve, spare_memory, translate_memory_errors
 from gpukit.device.engine import engine
-from gpukit.io.ids import are_close, rank_present
+from gpukit.io.ids import SPAN, rank_present
 from gpukit.ratings.table import Ratings
 
 IDS, VALUES = (np.int32, np.int64), (np.float32, np.float64, np.int32, np.int64)
@@ -223,7 +223,7 @@ def number_on_device(ids, column, steps):
     bounds = steps.resident(np.array([limits.max, limits.min]), np.int64)
     steps.run("id_bounds", ids, column, bounds)
     low, high = map(int, steps.fetch(bounds))
-    if not are_close(low, high, ids.shape[0]):
+    if high - low >= max(SPAN, ids.shape[0]):
         return None
     present = steps.zeros(high - low + 1, np.uint8)
     steps.run("mark_ids", ids, column, low, present)

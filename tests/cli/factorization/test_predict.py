@@ -43,7 +43,7 @@ def test_predictions_to_a_file_in_tiles(verb, model_file, pairs, tmp_path, monke
     whole = verb("predict", model_file, pairs, "--quiet")
     assert whole.err == ""
     monkeypatch.setattr("gpukit.cli.factorization.predict.TILE", 3)
-    monkeypatch.setattr("gpukit.io.tables.ROWS", 2)
+    monkeypatch.setattr("gpukit.io.tables.VALUES", 6)
     result = verb("predict", model_file, pairs, "--output", tmp_path / "out.csv")
     assert result.out == "" and (tmp_path / "out.csv").read_text() == whole.out
 

@@ -76,9 +76,9 @@ def hidden(values):
     [
         (lambda at: (hidden(at.X), at.y, at.qid), r"X\[0, 3\] is NaN"),
         (lambda at: (at.X, hidden(at.y), at.qid), r"y\[3\] is nan"),
-        (lambda at: (at.X, at.y, hidden(at.qid)), r"qid\[3\] is NaN"),
-        (lambda at: (at.X, at.y, pandas.Series([None, *at.qid[1:]], dtype="Int64")), r"qid\[0\] is NaN"),
-        (lambda at: (at.X, at.y, ["a", None, *map(str, at.qid[2:])]), r"qid\[1\] is None"),
+        (lambda at: (at.X, at.y, hidden(at.qid)), "Row 4 has no query id"),
+        (lambda at: (at.X, at.y, pandas.Series([None, *at.qid[1:]], dtype="Int64")), "Row 1 has no query id"),
+        (lambda at: (at.X, at.y, ["a", None, *map(str, at.qid[2:])]), "Row 2 has no query id"),
         (lambda at: (at.X + 1j, at.y, at.qid), "Complex data not supported"),
         (lambda at: (scipy.sparse.csr_array(at.X + 1j), at.y, at.qid), "Complex data not supported"),
     ],
