@@ -75,8 +75,8 @@ def ids_of_option(values, option, item_ids, quiet):
     """
     if not values:
         return None
-    parts = [read_items(value) if is_file(value) else [item.strip(BLANKS) for item in value.split(",")] for value in values]
-    return known_ids(np.array(sum(parts, [])), item_ids, option, quiet)
+    parts = [read_items(value) if is_file(value) else value.split(",") for value in values]
+    return known_ids(np.array([item.strip(BLANKS) for part in parts for item in part]), item_ids, option, quiet)
 
 
 def known_ids(texts, item_ids, source, quiet):
