@@ -260,7 +260,7 @@ class Serving(Estimator):
 
         Parameters
         ----------
-        X, y : ratings as in fit; by their times if X is Ratings with times, else in the given order
+        X, y : ratings as in fit; by their times if X has them, else in the given order
 
         Returns
         -------
