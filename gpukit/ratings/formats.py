@@ -445,16 +445,13 @@ def _delimited(lines, name, request, format):
         )
     places, is_header = columns_of(words, request, name)
     number = next((role for role in ("values", "counts") if role in places), None) if need else None
-    in_words = heads(words, places)
-    if not (is_header or in_words) and number is not None:
-        in_words = _is_in_words(words, places, number, (name, line.number))
-    has_names = is_header or (request.columns is not None and in_words)
-    is_unclear = request.columns is None and _is_unclear(words, below, places)
-    is_unknown = in_words if "values" in places else _heads_pairs(words, below, places)
-    if not has_names and (is_unclear or is_unknown):
-        refuse_unclear(words, where)
-    if need and not is_header and request.columns is None and len(words) > MOST_UNNAMED:
-        refuse_unclear(words, where)
+    has_names = is_header or heads(words, places)
+    if not has_names and number is not None:
+        has_names = _is_in_words(words, places, number, (name, line.number))
+    has_names = has_names or ("values" not in places and _heads_pairs(words, below, places))
+    if not is_header and request.columns is None:
+        if has_names or _is_unclear(words, below, places) or (need and len(words) > MOST_UNNAMED):
+            refuse_unclear(words, where)
     if has_names and not rest:
         raise NoRowsError(f"{name} holds a header and nothing else: no ratings.")
     decimal = _decimal_point(lines[has_names:], sep, places)

@@ -363,3 +363,11 @@ def test_a_first_line_with_a_wrong_number_is_no_header(tmp_path, columns, role, 
         read_ratings(path, columns=columns)
     path.write_text(f"who\twhat\t{word}\n1\t3\t4\n")
     assert read_ratings(path, columns=columns).item_ids.tolist() == [3]
+
+
+def test_named_columns_of_pairs_below_unknown_words(tmp_path):
+    path = tmp_path / "named.csv"
+    path.write_text("who,what\n7,1\n8,2\n")
+    assert read_ratings(path, columns="user,item").user_ids.tolist() == [7, 8]
+    with pytest.raises(DataError, match="Name them in order with --columns"):
+        read_ratings(path)
