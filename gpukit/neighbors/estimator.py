@@ -109,7 +109,8 @@ class SimLSH(Estimator):
         check_integer(f"{prefix}p * {prefix}q * {prefix}bits", p * q * bits, 1, MOST_BITS)
         seed = 0 if self.random_state is None else check_integer("random_state", self.random_state, 0, 2**63 - 1)
         k = check_integer("n_neighbors", self.n_neighbors, 1, MOST_NEIGHBORS)
-        psi, search = check_choice(f"{prefix}psi", self.psi, get_args(Psi)), check_choice("search", self.search, SEARCHES)
+        psi = check_choice(f"{prefix}psi", self.psi, get_args(Psi))
+        search = check_choice("search", self.search, SEARCHES)
         return Settings(k, p, q, bits, psi, search, seed, check_choice("hash", self.hash, HASHES))
 
     def prepare(self, X, y=None):
