@@ -214,6 +214,16 @@ def test_low_ratings_of_new_users_and_items_are_kept(solver, rows, tmp_path):
     assert not {first, 7, 900} & {*lists[0]} and not {900, 901} & {*lists[1]} and 901 in lists[0]
 
 
+def test_frozen_rows_keep_their_neighbours_and_influences():
+    train, _ = clicks()
+    model = LSHMF(4, 3, 3, solver="sampled", regularization=0.05, device="cpu").fit(train)
+    users, items = train.user_ids[train.users], train.item_ids[train.items]
+    scores, others = model.pair_scores(users, items), users != users[0]
+    new = next(item for item in model.item_ids_ if item not in items[~others])
+    assert model.partial_fit(([users[0], 900], [new, new]), rows="frozen").updates_[-1]["ratings"] == 2
+    assert np.array_equal(model.pair_scores(users, items)[others], scores[others])
+
+
 def test_a_low_count_withdraws_no_click():
     train, _ = clicks()
     users, items = (ids[rows] for ids, rows in ((train.user_ids, train.users), (train.item_ids, train.items)))
