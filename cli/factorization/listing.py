@@ -19,7 +19,7 @@ from gpukit.factorization.lists import Filters
 from gpukit.factorization.lists.files import read_categories, read_items
 from gpukit.io import sources
 from gpukit.io.ids import rows_of
-from gpukit.io.records import hidden, lines_of
+from gpukit.io.records import BLANKS, hidden, lines_of
 from gpukit.io.words import cut_blank_end, decode
 from gpukit.parallel import ALONE
 from gpukit.ratings.formats import IDS, filled_lines, find_columns, split
@@ -75,8 +75,8 @@ def ids_of_option(values, option, item_ids, quiet):
     """
     if not values:
         return None
-    parts = [read_items(value) if is_file(value) else [item.strip() for item in value.split(",")] for value in values]
-    return known_ids(np.array(sum(parts, [])), item_ids, option, quiet)
+    parts = [read_items(value) if is_file(value) else value.split(",") for value in values]
+    return known_ids(np.array([item.strip(BLANKS) for part in parts for item in part]), item_ids, option, quiet)
 
 
 def known_ids(texts, item_ids, source, quiet):

@@ -143,7 +143,6 @@ NAMES += " influence_regularization"
 OPTIONS = {name: f"--{name.removeprefix('n_').replace('_', '-')}" for name in NAMES.split()} | RENAMED
 # ordinary words, except hash='minhash'
 OPTIONS_TOO = {name: f"--{name}" for name in "hash precision search columns popularity diversity rates".split()}
-OPTIONS_TOO["psi"] = "--lsh-psi"
 NAMING = Naming(OPTIONS, OPTIONS_TOO)
 spoken, options_named = NAMING.spoken, NAMING.named
 

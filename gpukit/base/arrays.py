@@ -120,10 +120,16 @@ def as_array(values, what, dtype=None):
 
 
 def keep_objects(values, array):
-    """Return numpy's array of values; of objects if it made other objects of a list (NaN, 1) text."""
-    is_text = array.dtype.kind in "US" and array.ndim == 1 and isinstance(values, list | tuple)
-    is_mixed = is_text and not all(issubclass(kind, str | bytes) for kind in {*map(type, values)})
-    return np.array(values, object) if is_mixed else array
+    """Return numpy's array of values; of objects if it changed objects of a list into text.
+
+    It writes other objects as text (NaN, 1), and drops zero bytes at the end of a text.
+    """
+    if array.dtype.kind not in "US" or not array.ndim or not isinstance(values, list | tuple):
+        return array
+    objects = np.array(values, object)
+    are_texts = all(issubclass(kind, str | bytes) for kind in {*map(type, objects.flat)})
+    is_same = are_texts and sum(map(len, objects.flat)) == np.char.str_len(array).sum()
+    return array if is_same else objects
 
 
 def as_numbers(name, values):

@@ -551,7 +551,7 @@ class LSHMF(Factorization):
     def _hashing(self, n_neighbors):
         """Return the settings of the search for n_neighbors."""
         lsh = self.lsh_p, self.lsh_q, self.lsh_bits, self.lsh_psi
-        return SimLSH(n_neighbors, *lsh, self.search, self.hash, self.device, self.random_state).check()
+        return SimLSH(n_neighbors, *lsh, self.search, self.hash, self.device, self.random_state).check("lsh_")
 
     def find_neighbors(self, orders, steps, n_neighbors):
         """Return the neighbours (N, n_neighbors) int32 of ratings.orders.Orders on the host, best first."""

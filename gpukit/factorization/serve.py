@@ -260,7 +260,7 @@ class Serving(Estimator):
 
         Parameters
         ----------
-        X, y : ratings as in fit; by their times if X is Ratings with times, else in the given order
+        X, y : ratings as in fit; by their times if X has them, else in the given order
 
         Returns
         -------
@@ -323,7 +323,7 @@ class Serving(Estimator):
         the same value are ignored, unless duplicates='error'. The ratings' mean and deviation stay those of fit. With
         rows='move' a model of ratings is retrained on all of them when they have grown by a twenty-fifth since the last
         training, unless that had weights; rows is 'anew' in updates_ then. In a model of clicks a rating below
-        positive_from withdraws the click of its pair.
+        positive_from withdraws the click of its pair; new users and items with such ratings alone are added too.
 
         Parameters
         ----------
@@ -375,8 +375,7 @@ class Serving(Estimator):
         if self.feedback_ == "implicit":
             from gpukit.factorization.implicit.update import update_clicks
 
-            is_rated = low is not None and not are_pairs(low)  # a low count adds to earlier ones
-            update_clicks(self, *arguments, in_rows_of(low, self.user_ids_, self.item_ids_) if is_rated else None)
+            update_clicks(self, *arguments, low)
         else:
             from gpukit.factorization.online.run import update_model
 

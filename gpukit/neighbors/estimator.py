@@ -100,13 +100,17 @@ class SimLSH(Estimator):
     _fitted_by = "neighbors_"
     _facts = ("neighbors_", "random_share_", "device_")
 
-    def check(self):
-        """Return the parameters as gpukit.neighbors.plan.Settings; raise ParameterError for an invalid one."""
-        p, q, bits = (check_integer(name, getattr(self, name), 1) for name in ("p", "q", "bits"))
-        check_integer("p * q * bits", p * q * bits, 1, MOST_BITS)
+    def check(self, prefix=""):
+        """Return the parameters as gpukit.neighbors.plan.Settings; raise ParameterError for an invalid one.
+
+        prefix: of the hashing's parameters in messages, as another estimator names them.
+        """
+        p, q, bits = (check_integer(prefix + name, getattr(self, name), 1) for name in ("p", "q", "bits"))
+        check_integer(f"{prefix}p * {prefix}q * {prefix}bits", p * q * bits, 1, MOST_BITS)
         seed = 0 if self.random_state is None else check_integer("random_state", self.random_state, 0, 2**63 - 1)
         k = check_integer("n_neighbors", self.n_neighbors, 1, MOST_NEIGHBORS)
-        psi, search = check_choice("psi", self.psi, get_args(Psi)), check_choice("search", self.search, SEARCHES)
+        psi = check_choice(f"{prefix}psi", self.psi, get_args(Psi))
+        search = check_choice("search", self.search, SEARCHES)
         return Settings(k, p, q, bits, psi, search, seed, check_choice("hash", self.hash, HASHES))
 
     def prepare(self, X, y=None):

@@ -27,7 +27,7 @@ from gpukit.base.arrays import align_rows, as_array, as_numbers, as_plain, as_te
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, whole_column
-from gpukit.io.ids import check_types, factorize
+from gpukit.io.ids import as_whole, check_types, factorize
 from gpukit.io.times import as_seconds
 from gpukit.io.words import TOO_SMALL, rounds_to_zero
 from gpukit.ratings import formats
@@ -246,10 +246,11 @@ def _check_unnamed(frame, places):
     places: {role: position}. The index or the columns may be users or items, or a name may contradict its position.
     """
     _refuse_labels(frame)
-    columns = find_columns(frame.columns)
+    roles = [next(iter(find_columns([name])), None) for name in frame.columns]
+    is_contradicted = any(role and places.get(role) != place for place, role in enumerate(roles))
     is_numbered = all(isinstance(name, int | np.integer) for name in frame.columns)
     is_pivot = is_numbered and list(frame.columns) != list(range(frame.shape[1]))
-    if is_pivot or frame.shape[1] > formats.MOST_UNNAMED or any(places.get(role) != columns[role] for role in columns):
+    if is_pivot or frame.shape[1] > formats.MOST_UNNAMED or is_contradicted:
         formats.refuse_unclear(frame.columns, "The DataFrame", "columns=")
 
 
@@ -366,6 +367,8 @@ def pairs_of(X):
             raise DataError(
                 f"pairs are needed: (users, items), an (n, 2) array, a DataFrame or Ratings; got shape {table.shape}."
             )
+        check_types(table.T[0], "user")
+        check_types(table.T[1], "item")
         users, items = map(_spell_fractions, table.T)
     if users.ndim != 1 or users.shape != items.shape:
         raise DataError(
@@ -378,7 +381,7 @@ def pairs_of(X):
 def _spell_fractions(ids):
     """Return ids (n,) of an array of pairs, fractions as text: scikit-learn's checks pass random numbers."""
     is_fraction = ids.dtype.kind == "f" and not np.isnan(ids).any() and (ids != np.floor(ids)).any()
-    return as_text(ids) if is_fraction else ids
+    return as_text(as_whole(ids)) if is_fraction else ids
 
 
 def _numbered(users, items, columns):

@@ -436,14 +436,14 @@ def _delimited(lines, name, request, format):
             "Name another separator with --sep, or the columns with --columns."
         )
     places, is_header = columns_of(words, request, name)
-    number = places.get("values", places.get("counts"))
-    in_words = heads(words, places) or (need and number is not None and not _is_rating(words[number]))
-    has_names = is_header or (request.columns is not None and in_words)
-    is_unclear = request.columns is None and _is_unclear(words, below, places)
-    if not has_names and (is_unclear or _is_unknown_header(words, below, places, (name, line.number))):
-        refuse_unclear(words, where)
-    if need and not is_header and request.columns is None and len(words) > MOST_UNNAMED:
-        refuse_unclear(words, where)
+    number = next((role for role in ("values", "counts") if role in places), None) if need else None
+    has_names = is_header or heads(words, places)
+    if not has_names and number is not None:
+        has_names = _is_in_words(words, places, number, (name, line.number))
+    has_names = has_names or ("values" not in places and _heads_pairs(words, below, places))
+    if not is_header and request.columns is None:
+        if has_names or _is_unclear(words, below, places) or (need and len(words) > MOST_UNNAMED):
+            refuse_unclear(words, where)
     if has_names and not rest:
         raise NoRowsError(f"{name} holds a header and nothing else: no ratings.")
     decimal = _decimal_point(lines[has_names:], sep, places)
@@ -473,15 +473,16 @@ def _refuse_json(line, name):
         )
 
 
-def _is_unknown_header(words, below, places, where):
-    """Return True if the first line is a header with unknown names; DataError if it has a wrong rating."""
-    if "values" not in places:
-        return _heads_pairs(words, below, places)
-    rating = words[places["values"]]
-    if _is_rating(rating):
+def _is_in_words(words, places, number, where):
+    """Return True if the rating of a first line is no number, as in a header; DataError if an id is a number.
+
+    number: role of the rating or count; where: (name, line).
+    """
+    word = words[places[number]]
+    if _is_rating(word):
         return False
-    if comma_error(rating) or any(word.lstrip("-").isdecimal() for word in words[:2]):
-        raise bad_rating(*where, rating)
+    if comma_error(word) or any(words[places[role]].lstrip("-").isdecimal() for role in IDS):
+        raise bad_rating(*where, word, WORDS[number])
     return True
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.io import notes, sources
 from gpukit.io.arrays import normalize_name
-from gpukit.io.records import lines_of, words_of
+from gpukit.io.records import BLANKS, lines_of, words_of
 from gpukit.io.words import cut_blank_end, decode, is_integer
 from gpukit.ratings import copies, formats
 from gpukit.ratings.check import are_clicks, are_pairs, check_range
@@ -303,5 +303,5 @@ def _split(line, sep, count=0):
     count: maximum number of fields, 0 for any.
     """
     if len(sep) > 1 or '"' not in line:
-        return [word.strip() for word in line.split(sep, count - 1)]
+        return [word.strip(BLANKS) for word in line.split(sep, count - 1)]
     return words_of(line, sep)

@@ -504,3 +504,33 @@ def test_parts_are_refused():
     for read in (as_ratings, ratings_of):
         with pytest.raises(DataError, match="Ratings in parts are for fit"):
             read(part)
+
+
+LISTS = {
+    "text that ends in a zero byte": ([("u\0", "a"), ("u", "b"), ("v", "b")], r"'u\\x00' ends in a byte of 0"),
+    "a missing id among text": ([["u", "a"], [float("nan"), "b"], ["v", "b"]], "Row 2 has no user id"),
+    "a boolean among text": ([(True, "a"), (1, "b"), ("v", "b")], r"got True \(bool\)"),
+    "booleans": (np.array([[True, False], [False, True], [True, True]]), r"got \S*True\S* \(bool"),
+    "bytes": (np.array([[b"u", b"a"], [b"u", b"b"], [b"v", b"b"]]), r"got \S*b'u'\S* \(bytes"),
+}
+
+
+@pytest.mark.parametrize("pairs, problem", LISTS.values(), ids=list(LISTS))
+def test_pairs_refuse_ids_as_columns_do(pairs, problem):
+    users, items = ([row[side] for row in pairs] for side in (0, 1))
+    for X in (pairs, (users, items)):
+        with pytest.raises(DataError, match=problem):
+            ratings_of(X, [4.0, 5.0, 3.0])
+
+
+def test_whole_floats_in_pairs_are_integers():
+    ratings = ratings_of([(1.0, "a"), (1, "b"), (2, "b")], [4.0, 5.0, 3.0])
+    assert ratings.user_ids.tolist() == [1, 2] and ratings.item_ids.tolist() == ["a", "b"]
+    ratings = ratings_of(np.array([[1.5, 1], [2, 1], [1.5, 2]]), [4.0, 5.0, 3.0])
+    assert ratings.user_ids.tolist() == ["1.5", "2"] and ratings.item_ids.tolist() == [1, 2]
+
+
+def test_a_second_column_of_users_is_not_that_of_items():
+    frame = pandas.DataFrame([[1, 2, 3.0]], columns=["user", "user", "rating"])
+    with pytest.raises(DataError, match="which columns are user, item and rating is not clear"):
+        as_ratings(frame)

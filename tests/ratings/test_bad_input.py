@@ -352,3 +352,22 @@ def test_parts_without_the_header_of_the_first_one(tmp_path):
 def test_a_separator_of_two_letters_in_quotes(tmp_path, first):
     (tmp_path / "ratings.dat").write_text(first + '"a::b"::2::1\n')
     assert read_ratings(tmp_path / "ratings.dat").user_ids.tolist() == ["1", "a::b"]
+
+
+@pytest.mark.parametrize("word", ["x", "nan", "", "4/5", "1,5;"])
+@pytest.mark.parametrize("columns, role", [("user,item,rating", "rating"), ("user,item,count", "count")])
+def test_a_first_line_with_a_wrong_number_is_no_header(tmp_path, columns, role, word):
+    path = tmp_path / "named.tsv"
+    path.write_text(f"1\t2\t{word}\n1\t3\t4\n")
+    with pytest.raises(DataError, match=f"line 1: the {role} .* is not a"):
+        read_ratings(path, columns=columns)
+    path.write_text(f"who\twhat\t{word}\n1\t3\t4\n")
+    assert read_ratings(path, columns=columns).item_ids.tolist() == [3]
+
+
+def test_named_columns_of_pairs_below_unknown_words(tmp_path):
+    path = tmp_path / "named.csv"
+    path.write_text("who,what\n7,1\n8,2\n")
+    assert read_ratings(path, columns="user,item").user_ids.tolist() == [7, 8]
+    with pytest.raises(DataError, match="Name them in order with --columns"):
+        read_ratings(path)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from gpukit.factorization.answers.exporting import Side
     from gpukit.factorization.answers.judging import Report
     from gpukit.factorization.lists.recommending import ExcludeSeen, Filters, RankedBy
-    from gpukit.ratings import Ratings
     from gpukit.ratings.repeats import Rule
     from gpukit.typing import ArrayLike, Float32, Ids, IdsLike, Int64, Path, RatingsLike
 
@@ -353,7 +352,7 @@ class Answering(Recommending):
         X: RatingsLike,
         k: int | Sequence[int] | None = None,
         baselines: bool = True,
-        given: Ratings | None = None,
+        given: RatingsLike | None = None,
         by: RankedBy = "lists",
     ) -> Report:
         """Judge lists of k items by later clicks.
@@ -369,7 +368,7 @@ class Answering(Recommending):
             Lengths of the lists. None: 10, or the number of items if there are fewer.
         baselines : bool
             Add popularity, item kNN and EASE.
-        given : Ratings or None
+        given : ratings as in fit, or None
             Ratings of users, known or not, whose lists are then made from these and judged (recommend_for).
         by : {'lists', 'rating'}
             Ranking of the lists, as in recommend.
@@ -506,7 +505,7 @@ class Answering(Recommending):
 
     def recommend_for_batches(
         self,
-        ratings: Ratings,
+        ratings: RatingsLike,
         n: int = 10,
         exclude_seen: ExcludeSeen = True,
         *,
@@ -518,8 +517,8 @@ class Answering(Recommending):
 
         Parameters
         ----------
-        ratings : Ratings
-            Ratings of the users.
+        ratings : Ratings, matrix or DataFrame
+            Ratings of the users, as in fit.
         n, exclude_seen, by, filters, unknown
             As in recommend_for.
 
@@ -545,7 +544,7 @@ class Answering(Recommending):
         from gpukit.factorization.answers import fold_in
 
         self._check_fitted()
-        request = self._request(n, exclude_seen, by, filters)
+        ratings, request = ratings_of(ratings), self._request(n, exclude_seen, by, filters)
         score = self._scorer(request.ranking)
         learned = self._as_learned(ratings)
         known_rows(self, learned.item_ids[np.unique(learned.items)], "item", unknown, "skip")

@@ -27,6 +27,7 @@ from gpukit.factorization.serve import pairs_in_rows, rows_or_unknown
 from gpukit.factorization.solvers.ease import Ease
 from gpukit.neighbors.item_knn import ItemKNN
 from gpukit.parallel import ALONE
+from gpukit.ratings.adopt import ratings_of
 
 
 class Lister:
@@ -193,10 +194,11 @@ class Report(NamedTuple):
 def listers_of(models, given=None, by="lists"):
     """Return the Listers of models {name: fitted estimator}.
 
-    given: Ratings of the users to judge, or None; by: ranking, as in `recommend`.
+    given: ratings of the users to judge, as in fit, or None; by: ranking, as in `recommend`.
     """
     for model in models.values():
         model._check_fitted()
+    given = None if given is None else ratings_of(given)
     return [Lister(model, by) if given is None else Newcomers(model, given, by) for model in models.values()]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.device import cpu
+from gpukit.device.engine import engine
 from gpukit.factorization.arrays import UNSCALED
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.feedback import later_clicks
@@ -18,10 +19,11 @@ from gpukit.factorization.implicit.prepared import PreparedClicks, Resolution, a
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import pair_keys
 from gpukit.factorization.online import device_state
-from gpukit.factorization.online.inputs import empty_entry, new_entry, settings_of_model
+from gpukit.factorization.online.inputs import empty_entry, in_rows, new_entry, settings_of_model
 from gpukit.factorization.online.run import read_changes
 from gpukit.factorization.prepare.formulas import ASIDE
 from gpukit.factorization.solvers.ials import fold_in
+from gpukit.ratings.check import are_pairs
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
 
@@ -40,18 +42,21 @@ def weights_of(model, ratings):
 def update_clicks(model, clicks, options, progress, low=None):
     """Update a fitted model of clicks with Ratings of `weights_of`, each pair once.
 
-    options: online.inputs.Options; low: Ratings below positive_from, which are clicks no more, in the rows of the
-    model, or None. Raises DataError, DeviceMemoryError; the model is then unchanged.
+    options: online.inputs.Options; low: Ratings below positive_from, which are clicks no more, or counts, which add to
+    earlier ones, or None. Their users and items get rows, as in fit. Raises DataError, DeviceMemoryError; the model is
+    then unchanged.
     """
     device, clock, log = devices.resolve(model.device), Clock(), getattr(model, "updates_", [])
     with devices.translate_memory_errors(device, "Updating"):
         progress("merging", 0, 1, {})
         with clock("merge"):
-            rest, changed = (model, NO_ROWS) if low is None else without_clicks(model, low)
+            rest, rows = (model, None) if low is None else with_rows_of(model, low)
+            rest, changed = (rest, NO_ROWS) if rows is None or are_pairs(low) else without_clicks(rest, rows)
             n_new, n_corrected = 0, len(changed[0])
             stored, ids, changes = read_changes(rest, clicks, options, cpu(), keep_unchanged=True)
             shape = tuple(map(len, ids))
-            if not (len(changes) or n_corrected):
+            known = len(model.user_ids_), len(model.item_ids_)
+            if not (len(changes) or n_corrected) and shape == known:
                 model.updates_ = [*log, empty_entry(model, options.rows)]
                 return
             before = stored.counts(shape)
@@ -61,7 +66,10 @@ def update_clicks(model, clicks, options, progress, low=None):
                 n_new = changes.n_new
                 n_corrected += np.count_nonzero(changes.keys[n_new:] < ASIDE)  # others are clicks again
             clicks = stored.to_ratings(*ids)
-        fresh, moving = (tuple((old == 0) & (now > 0) for old, now in zip(before, stored.counts(shape))),) * 2
+        fresh = moving = tuple(
+            (old == 0) & ((now > 0) | (np.arange(len(now)) >= n_known))
+            for old, now, n_known in zip(before, stored.counts(shape), known)
+        )
         if options.rows != "frozen":
             moving = tuple(np.isin(np.arange(n), rows) for n, rows in zip(shape, changed))
         with clock("orders"):
@@ -81,10 +89,21 @@ def update_clicks(model, clicks, options, progress, low=None):
     model._prepare(INVERSE, lambda: resolution.inverse)
 
 
+def with_rows_of(model, ratings):
+    """Return (a copy of a model of clicks with empty rows for the new ids of Ratings, inputs.NewRatings)."""
+    grown, history = copy.copy(model), model._rated
+    steps = engine(cpu(), "gpukit.factorization.online")
+    rows = in_rows(ratings, (model.user_ids_, model.item_ids_), steps)
+    grown.user_ids_, grown.item_ids_ = rows.user_ids, rows.item_ids
+    n_new = len(rows.user_ids) - len(model.user_ids_)
+    grown._history = history._replace(indptr=np.pad(history.indptr, (0, n_new), "edge"))
+    return grown, rows
+
+
 def without_clicks(model, low):
     """Return (a copy of a model of clicks without those on the pairs of Ratings, rows (2, n) of the removed ones).
 
-    low: Ratings in the rows of the model.
+    low: inputs.NewRatings in the rows of the model.
     """
     rest, history = copy.copy(model), model._rated
     users = np.repeat(np.arange(len(history.indptr) - 1), np.diff(history.indptr))
@@ -142,16 +161,17 @@ def solve(factors, other, table, rows, plan):
     return int(begins[-1])
 
 
-def with_rows(factors, rows):
-    """Return a copy of factors, padded with rows of 0."""
-    return np.pad(factors, ((0, rows - len(factors)), (0, 0)))
+def with_rows(table, rows):
+    """Return a copy of a table, padded with rows of 0."""
+    return np.pad(table, ((0, rows - len(table)), *((0, 0),) * (table.ndim - 1)))
 
 
 def restore_rows(state, before, fresh):
     """Return the State with the earlier rows of the State before; fresh: ((M,), (N,)) bool of new rows."""
     rows = {}
-    for name, own, old, new in zip(state._fields, state, before, (fresh[0], fresh[0], fresh[1], fresh[1])):
-        rows[name] = np.where(new[:, None], own, with_rows(old, len(own)))
+    for name, own, old, new in zip(state._fields, state, before, (fresh[0],) * 2 + (fresh[1],) * 4):
+        is_new = new.reshape(-1, *(1,) * (own.ndim - 1))
+        rows[name] = np.where(is_new, own, with_rows(old, len(own)))
     return state._replace(**rows)
 
 
@@ -163,8 +183,8 @@ def train_epochs(state, prepared, plan, which, rows):
     fresh, _ = which
     neighbors = prepared.neighbors(plan)
     begin = restore_rows(states.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed), state, fresh)
-    influence = carry_influence(state, neighbors)
-    session, training = prepared.begin(plan, begin._replace(influence=influence))
+    begin = begin._replace(influence=carry_influence(state, neighbors), neighbors=neighbors)
+    session, training = prepared.begin(plan, begin)
     epochs = range(max(0, plan.epochs - RULES.late_click_epochs), max(plan.epochs, 1))
     for epoch in epochs:
         training.epoch(epoch)

@@ -38,7 +38,7 @@ def read_categories(path):
     """
     result = {}
     for number, words in lines_of(path, NEEDED_CATEGORIES):
-        names = [name.strip() for name in words[-1].split(BETWEEN)]
+        names = [name.strip(records.BLANKS) for name in words[-1].split(BETWEEN)]
         if len(words) < 2 or not words[0] or not all(names):
             raise DataError(f"{path}, line {number:,} lacks an item or a category: {' '.join(words)[:80]!r}.")
         for name in names:
@@ -58,7 +58,7 @@ def lines_of(path, needed):
     first = decode(raw).lstrip().partition("\n")[0]
     sep = next((sep for sep in SEPARATORS if sep in first), ",")
     text = decode(cut_blank_end(raw, sep, path))
-    lines = [(number, line.strip()) for number, line in records.lines_of(text, sep) if line.strip()]
+    lines = [(number, line.strip(records.BLANKS)) for number, line in records.lines_of(text, sep) if line.strip()]
     if not lines:
         raise DataError(f"{path} is empty. Give {needed}.")
     lines = [(number, split(line, sep, path, number)) for number, line in lines]
@@ -82,7 +82,7 @@ def find_word(names, words):
 def split(line, sep, path, number):
     """Return the fields of a line; raise DataError for an unclosed quote."""
     if len(sep) > 1 or '"' not in line:
-        return [word.strip() for word in line.split(sep)]
+        return [word.strip(records.BLANKS) for word in line.split(sep)]
     words = records.words_of(line, sep)
     if words is None:
         raise DataError(f"{path}, line {number:,} opens a quote that it does not close: {line[:80]!r}.")

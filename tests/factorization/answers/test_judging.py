@@ -3,6 +3,7 @@
 import copy
 
 import numpy as np
+import pandas
 import pytest
 from evaluation import naive
 
@@ -118,6 +119,16 @@ def test_pair_scores_are_those_of_recommend(model):
     np.testing.assert_allclose(
         model.pair_scores((np.repeat(users, 7), items.ravel())), scores.ravel(), rtol=1e-5, atol=1e-5
     )
+
+
+def test_given_ratings_of_a_data_frame(model, halves):
+    part = halves[0].take(halves[0].users < 5)
+    columns = part.user_ids[part.users], part.item_ids[part.items], part.values
+    frame = pandas.DataFrame(dict(zip(("user", "item", "rating"), columns)))
+    result, expected = (model.evaluate_lists(halves[1], 5, False, given) for given in (frame, part))
+    assert result.rows(5) == expected.rows(5)
+    for batch, other in zip(model.recommend_for_batches(frame, 3), model.recommend_for_batches(part, 3), strict=True):
+        assert all(map(np.array_equal, batch, other))
 
 
 @pytest.mark.slow

@@ -194,6 +194,36 @@ def test_a_rating_below_the_threshold_withdraws_the_click(solver, rows, tmp_path
     assert not before.size or not np.array_equal(model._state.item_weights, before)
 
 
+@pytest.mark.parametrize("rows", ["move", "frozen"])
+@pytest.mark.parametrize("solver", ["ials", "ease", "sampled"])
+def test_low_ratings_of_new_users_and_items_are_kept(solver, rows, tmp_path):
+    """They are no clicks, but their users know these items, also when clicks of both arrive later."""
+    ratings, _ = graded()
+    users, items = (ids[rows] for ids, rows in ((ratings.user_ids, ratings.users), (ratings.item_ids, ratings.items)))
+    model = make(solver=solver, positive_from=4, **({"n_factors": None, "n_epochs": None} if solver == "ease" else {}))
+    model.fit((users, items, ratings.values))
+    first, scores = int(model.item_ids_[0]), model.pair_scores(users, items)
+    for new in (900, 901):
+        model.partial_fit(([new, new, users[0]], [first, new, new], [1.0, 2.0, 1.0]), rows=rows)
+        assert (model.updates_[-1]["users"], model.updates_[-1]["items"], model.updates_[-1]["ratings"]) == (1, 1, 0)
+    assert np.array_equal(model.pair_scores(users, items), scores) or (solver, rows) == ("sampled", "move")
+    assert not {900, 901} & {*model.recommend([users[-1]], 9)[0][0]}  # as little known as an item can be
+    model.save(tmp_path / "m.gpukit")
+    model = load_model(tmp_path / "m.gpukit").partial_fit(([900, 7], [7, 901], [5.0, 5.0]), rows=rows)
+    lists = model.recommend([900, users[0]], len(model.item_ids_))[0]
+    assert not {first, 7, 900} & {*lists[0]} and not {900, 901} & {*lists[1]} and 901 in lists[0]
+
+
+def test_frozen_rows_keep_their_neighbours_and_influences():
+    train, _ = clicks()
+    model = LSHMF(4, 3, 3, solver="sampled", regularization=0.05, device="cpu").fit(train)
+    users, items = train.user_ids[train.users], train.item_ids[train.items]
+    scores, others = model.pair_scores(users, items), users != users[0]
+    new = next(item for item in model.item_ids_ if item not in items[~others])
+    assert model.partial_fit(([users[0], 900], [new, new]), rows="frozen").updates_[-1]["ratings"] == 2
+    assert np.array_equal(model.pair_scores(users, items)[others], scores[others])
+
+
 def test_a_low_count_withdraws_no_click():
     train, _ = clicks()
     users, items = (ids[rows] for ids, rows in ((train.user_ids, train.users), (train.item_ids, train.items)))

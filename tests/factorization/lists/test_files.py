@@ -4,6 +4,7 @@ import pytest
 
 from gpukit.errors import DataError
 from gpukit.factorization.lists.files import read_categories, read_items
+from gpukit.ratings import read_ratings, read_titles
 
 
 def written(tmp_path, text):
@@ -73,3 +74,12 @@ def test_refused_categories(tmp_path, text, message):
 def test_refused_items(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
         read_items(written(tmp_path, text))
+
+
+@pytest.mark.parametrize("item", ["\u00a0a", "a\u2003", "\x1fa", "a\x85"])
+def test_ids_keep_the_blanks_that_ids_of_ratings_keep(tmp_path, item):
+    path = written(tmp_path, f"user,item,rating\n1,{item},3\n1,b,4\n")
+    assert item in read_ratings(path).item_ids.tolist()
+    assert read_items(written(tmp_path, f"{item}\nb\n")) == [item, "b"]
+    assert read_categories(written(tmp_path, f"{item},Drama\nb,Comedy\n")) == {"Drama": [item], "Comedy": ["b"]}
+    assert read_titles(written(tmp_path, f"item,title\n{item},One\nb,Two\n")) == {item: "One", "b": "Two"}
