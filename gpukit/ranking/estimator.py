@@ -517,7 +517,9 @@ class RankSVM(Estimator):
         return accuracy
 
     def save_text(self, path: Path) -> None:
-        """Write the weights as text: comments, then a line index:weight:name per feature.
+        """Write the weights as text: comments, then a line `index:weight # name` per feature.
+
+        With a scale it is `index:weight:low:factor # name`, and the weight is for (feature - low) * factor.
 
         Parameters
         ----------

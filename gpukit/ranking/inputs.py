@@ -1,5 +1,6 @@
 """Input validation: features, relevance, queries and their weights."""
 
+import math
 import warnings
 from typing import NamedTuple
 
@@ -126,6 +127,7 @@ def read(X, y=None, qid=None, group=None, query_weight=None, sample_weight=None,
     check_names(names)
     weights = document_weights(sample_weight, documents, X.shape[0])
     per_query = query_weights(weights_given(query_weight, documents), queries, group)
+    check_products(weights, per_query, X.shape[0])
     columns = (X, to_ordered_floats(relevance(y, X.shape[0])), weights)
     X, y, weights = (column if column is None else queries.ordered(column) for column in columns)
     return Inputs(X, y, queries, names, weights, per_query)
@@ -237,6 +239,15 @@ def check_weights(name, weights):
         what = f"{name}[{np.argmax(wrong)}] is {weights[np.argmax(wrong)]}" if wrong.any() else "All are 0"
         raise DataError(f"Weights are numbers from 0 up, not all 0. {what}.")
     return weights
+
+
+def check_products(weights, per_query, count):
+    """Raise DataError if weights of documents (l,) and queries (m,), or None, have pairs whose sum overflows."""
+    largest = [1.0 if each is None else float(each.max()) for each in (weights, weights, per_query)]
+    if not math.isfinite(math.prod([*largest, count, count])):
+        raise DataError(
+            f"The weights are so large, up to {max(largest):g}, that their products overflow. Divide them by a number."
+        )
 
 
 def weights_given(weights, X):
