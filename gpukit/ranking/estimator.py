@@ -167,7 +167,7 @@ class RankSVM(Estimator):
     _facts = ("C_", "n_features_in_", "n_queries_", "n_pairs_", "stop_reason_", "solver_", "device_")
     __metadata_request__fit = {"qid": True, "query_weight": True, "sample_weight": True}
     __metadata_request__predict = {"qid": True}
-    __metadata_request__score = {"qid": True}
+    __metadata_request__score = {"qid": True, "sample_weight": False}
 
     def check(self):
         """Return the parameters as Settings; raise ParameterError for an invalid one, before reading data."""
