@@ -5,18 +5,17 @@ import importlib
 import sys
 
 from gpukit import interrupt
-from gpukit.runtime.start import raise_gc_threshold
 
 
 def main(arguments=None):
     """Run the command line and exit with its code; see gpukit.cli.main.
 
-    cli.main is imported after the handling of stop requests is installed.
+    Other modules are imported after the handling of stop requests is installed.
     """
     code = None
     try:
         interrupt.heed()
-        raise_gc_threshold()
+        importlib.import_module("gpukit.runtime.start").raise_gc_threshold()
         code = importlib.import_module("gpukit.cli.main").run_alone(arguments)
         interrupt.ignore_requests()
     except KeyboardInterrupt as stop:  # at the very start or end

@@ -35,7 +35,9 @@ def export(ask, stages):
     aside = outputs.takes_stdout(ask.output, ask.as_json)
     outputs.check_output(ask.output, "OUT", [ask.model], ask.force, text=True)
     suffix = Path(ask.output).suffix
-    if suffix in (".txt", ".onnx") and load_header(ask.model).get("class") in models.RANKING:
+    if load_header(ask.model).get("class") in models.RANKING:
+        if suffix not in (".txt", ".onnx"):
+            raise ParameterError(f"{ask.model} holds a RankSVM: OUT must end in .txt or .onnx; got {ask.output!r}.")
         if ask.vectors:
             raise ParameterError(f"--vectors is for models of ratings; {ask.model} ranks documents. Leave it out.")
         fitted, _ = models.open_model(ask.model, "cpu", stages, models.RANKING)

@@ -305,13 +305,13 @@ def is_letor(path):
 
 
 def find_companions(path, suffixes):
-    """Return the files named FILE.suffix next to path, of FILE.gz too.
+    """Return the files named FILE.suffix next to path, of a packed FILE.gz or FILE.zip too.
 
     path: a Path or None.
     """
     if path is None:
         return []
-    names = [path.name, path.stem] if path.suffix in (".gz", ".bz2", ".xz") else [path.name]
+    names = [path.name, path.stem] if path.suffix[1:].lower() in sources.PACKED else [path.name]
     files = (path.with_name(name + suffix) for suffix in suffixes for name in names)
     return [file for file in files if os.path.isfile(file)]
 

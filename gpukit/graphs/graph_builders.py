@@ -429,7 +429,7 @@ def graph_from_series(values: ArrayLike, neighbors: int | None = None, ids: Arra
     Raises
     ------
     DataError
-        The values are not numbers, or there are none.
+        The values are not numbers, or there are none, or they are a data frame.
 
     Examples
     --------
@@ -437,6 +437,11 @@ def graph_from_series(values: ArrayLike, neighbors: int | None = None, ids: Arra
     >>> graph_from_series([[1, 2, 3, 5], [1, 2, 4, 5], [4, 1, 3, 0]], neighbors=1).adjacency.shape
     (3, 3)
     """
+    if hasattr(values, "iloc") or hasattr(values, "to_pandas"):
+        raise DataError(
+            "graph_from_series takes an array with a row per vertex: of a table of times by sensors give "
+            "frame.T.to_numpy(), and ids=frame.columns. GraphImputer().fit(frame) makes this graph itself."
+        )
     values = numbers(values, "the series").astype(np.float64, copy=False)
     if not values.size or not values.ndim:
         raise DataError(f"a graph is made of series, a row a vertex; the shape of these is {values.shape}.")

@@ -42,7 +42,8 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
     ranks, number, request, meeting = [], signal.SIGTERM, None, make_rendezvous(size)
     try:
         for rank in range(size):
-            ranks.append(start_rank(arguments, {**settings(rank), **meeting.environment(rank)}, rank == 0, command))
+            with interrupt.defer():  # otherwise a started process may be missing in the list
+                ranks.append(start_rank(arguments, {**settings(rank), **meeting.environment(rank)}, rank == 0, command))
         _wait_for_ranks(ranks)
         number = RANK_ENDED
     except OSError as error:

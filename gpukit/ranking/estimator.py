@@ -114,9 +114,9 @@ class RankSVM(Estimator):
 
     Notes
     -----
-    With scikit-learn's metadata routing (sklearn.set_config(enable_metadata_routing=True)), fit requests qid and
-    query_weight, and predict and score request qid, so GridSearchCV and cross_val_score pass them. GroupKFold with
-    groups=qid keeps a query together.
+    With scikit-learn's metadata routing (sklearn.set_config(enable_metadata_routing=True)), fit requests qid,
+    query_weight and sample_weight, score qid and sample_weight, and predict qid, so GridSearchCV and cross_val_score
+    pass them. GroupKFold with groups=qid keeps a query together.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class RankSVM(Estimator):
     _facts = ("C_", "n_features_in_", "n_queries_", "n_pairs_", "stop_reason_", "solver_", "device_")
     __metadata_request__fit = {"qid": True, "query_weight": True, "sample_weight": True}
     __metadata_request__predict = {"qid": True}
-    __metadata_request__score = {"qid": True}
+    __metadata_request__score = {"qid": True, "sample_weight": True}
 
     def check(self):
         """Return the parameters as Settings; raise ParameterError for an invalid one, before reading data."""
@@ -517,7 +517,9 @@ class RankSVM(Estimator):
         return accuracy
 
     def save_text(self, path: Path) -> None:
-        """Write the weights as text: comments, then a line index:weight:name per feature.
+        """Write the weights as text: comments, then a line `index:weight # name` per feature.
+
+        With a scale it is `index:weight:low:factor # name`, and the weight is for (feature - low) * factor.
 
         Parameters
         ----------

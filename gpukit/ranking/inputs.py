@@ -1,5 +1,6 @@
 """Input validation: features, relevance, queries and their weights."""
 
+import math
 import warnings
 from typing import NamedTuple
 
@@ -133,6 +134,7 @@ def read(X, y=None, qid=None, group=None, query_weight=None, sample_weight=None,
         sample_weight = queries.ordered(document_weights(sample_weight, X, matrix.shape[0]))
     if query_weight is not None:
         query_weight = query_weights(weights_given(query_weight, X), queries, group)
+    check_products(sample_weight, query_weight, matrix.shape[0])
     return Inputs(queries.ordered(matrix), queries.ordered(y), queries, names, sample_weight, query_weight)
 
 
@@ -202,6 +204,15 @@ def check_weights(name, weights):
         what = f"{name}[{np.argmax(wrong)}] is {weights[np.argmax(wrong)]}" if wrong.any() else "All are 0"
         raise DataError(f"Weights are numbers from 0 up, not all 0. {what}.")
     return weights
+
+
+def check_products(weights, per_query, count):
+    """Raise DataError if weights of documents (l,) and queries (m,), or None, have pairs whose sum overflows."""
+    largest = [1.0 if each is None else float(each.max()) for each in (weights, weights, per_query)]
+    if not math.isfinite(math.prod([*largest, count, count])):
+        raise DataError(
+            f"The weights are so large, up to {max(largest):g}, that their products overflow. Divide them by a number."
+        )
 
 
 def weights_given(weights, X):

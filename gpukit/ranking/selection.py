@@ -88,7 +88,8 @@ def draw_sample(inputs):
     """
     enough = 50  # queries of a sample of whole queries; for fewer, documents are sampled
     X, y, own, offsets = inputs.X, inputs.y, inputs.weights, inputs.queries.offsets
-    lengths, keys = np.diff(offsets), hash_rows(X) ^ hash_floats(y)
+    # by levels, because other labels in the same order are the same problem
+    lengths, keys = np.diff(offsets), hash_rows(X) ^ hash_floats(np.searchsorted(np.unique(y), y))
     keys = keys if own is None or (own == 1).all() else keys ^ hash_floats(own)  # weights of 1 are none
     weights = np.ones(len(lengths)) if inputs.query_weights is None else inputs.query_weights
     query, query_keys = np.repeat(np.arange(len(lengths)), lengths), hash_groups(keys, offsets)

@@ -1,6 +1,7 @@
 """Files next to the data: FILE.query, FILE.group and FILE.weight; labels and ids of many digits; names of features."""
 
 import warnings
+import zipfile
 
 import numpy as np
 import pytest
@@ -23,6 +24,13 @@ def plain(tmp_path):
 def test_counts_of_documents(plain, suffix):
     plain.with_name(f"a.txt.{suffix}").write_text("2\n3\n")
     assert is_letor(plain) and read_letor(plain).offsets.tolist() == [0, 2, 5]
+
+
+def test_counts_of_documents_in_a_zip(plain):
+    with zipfile.ZipFile(plain.with_name("a.txt.zip"), "w") as archive:
+        archive.write(plain, "a.txt")
+    plain.with_name("a.txt.query").write_text("2\n3\n")
+    assert read_letor(plain.with_name("a.txt.zip")).offsets.tolist() == [0, 2, 5]
 
 
 @pytest.mark.parametrize(

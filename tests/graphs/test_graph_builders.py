@@ -320,3 +320,9 @@ def test_columns_of_distances_in_another_order(tmp_path, columns):
     square[list("bca")].to_csv(tmp_path / "s.csv")
     found = graph_from_distances(graph_builders.read_distances(tmp_path / "s.csv"))
     assert weights(found) == pytest.approx(weights(graph_from_distances(square)))
+
+
+def test_series_of_a_frame_are_refused():
+    """Its rows may be times, and its labels would be lost."""
+    with pytest.raises(DataError, match=r"frame\.T\.to_numpy\(\), and ids=frame\.columns"):
+        graph_from_series(pandas.DataFrame(two_groups().T))

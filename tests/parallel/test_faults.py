@@ -198,11 +198,11 @@ def test_an_early_stop_request_reaches_all_ranks(inputs, tmp_path, has_handler):
     """Before the rank runs its command. Without a handler the signal ends the rank silently, and the launcher reports
     the request to the others at once, and to the caller if rank 0 has not printed it."""
     command = (
-        "import os, signal; from gpukit.cli import process; "
+        "import os, signal; from gpukit.cli import process; from gpukit.runtime import start; "
         "last = os.environ['GPUKIT_RANK'] == '1'; "
         f"remove_handler = lambda: {has_handler} or signal.signal(signal.SIGTERM, signal.SIG_DFL); "
         "stop = lambda: (remove_handler(), signal.raise_signal(signal.SIGTERM)); "
-        "process.raise_gc_threshold = stop if last else int; process.main()"
+        "start.raise_gc_threshold = stop if last else int; process.main()"
     )
     words = [*map(str, long_command("training", inputs, tmp_path / "m.gpukit")), "--device", "cpu", "--quiet"]
     code = (

@@ -209,6 +209,25 @@ def test_ranks_end_when_the_launcher_is_killed_before_they_join():
     process.communicate(timeout=20)
 
 
+def test_a_stop_request_at_the_start_of_a_rank_leaves_no_process(monkeypatch):
+    """It arrives when the process runs, and before the launcher has it in its list."""
+    ranks, plain = [], subprocess.Popen
+
+    def start_and_interrupt(*words, **named):
+        ranks.append(plain(*words, **named))
+        os.kill(os.getpid(), signal.SIGINT)
+        return ranks[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", start_and_interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch([], 2, command=f"import time; {SLEEP}")
+        assert [rank.poll() for rank in ranks] == [-signal.SIGTERM]
+    finally:
+        for rank in ranks:
+            rank.kill()
+
+
 @pytest.mark.slow
 def test_a_second_stop_request_leaves_no_process():
     """Ranks end slowly."""

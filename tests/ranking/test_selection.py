@@ -422,3 +422,10 @@ def test_weights_of_1_choose_as_none():
     model = RankSVM().fit(X, y, qid)
     assert model.C_ != 1.0
     assert RankSVM().fit(X, y, qid, sample_weight=np.ones(300)).C_ == pytest.approx(model.C_)
+
+
+def test_labels_in_the_same_order_choose_alike():
+    X, y, qid = make_graded(queries=30, noise=1.5, seed=2)
+    alike = y, 3 * y - 7, y.astype(int) + 2**60
+    first, *others = (choose(RankSVM(), X, labels, qid).chosen.facts for labels in alike)
+    assert others == [first, first] and first["pa"] < 1

@@ -399,7 +399,9 @@ def test_weights_as_text(verb, ranking_model, tmp_path, refused):
     assert result.code == 0 and [float(line[1].split()[0]) for line in lines] == model.coef_.tolist()
     assert json.loads(verb("export", ranking_model, path, "--force", "--json").out)["features"] == len(model.coef_)
     assert "is there already" in refused("export", ranking_model, path)
-    assert "gpukit rank and export" in refused("export", ranking_model, tmp_path / "w.csv")
+    for output in (tmp_path / "w.csv", "-"):
+        line = refused("export", ranking_model, output)
+        assert f"holds a RankSVM: OUT must end in .txt or .onnx; got '{output}'" in line
 
 
 def test_a_graph(verb, refused, ranking_model, tmp_path):

@@ -251,6 +251,16 @@ def test_weights_beyond_float64_are_one_line_or_train(weight):
         assert weight < 1e160 and np.isfinite(model.coef_).all()
 
 
+@pytest.mark.parametrize(("document", "query"), [(1e200, 1.0), (1e10, 1e300), (1.0, 1e308)])
+@pytest.mark.parametrize("C", [1.0, "auto"])
+def test_products_of_weights_beyond_float64_are_one_line(document, query, C):
+    at = make()
+    with warnings.catch_warnings(), pytest.raises(DataError, match=r"weights are so large, up to 1e\+[0-9]+, that"):
+        warnings.simplefilter("error")
+        weights = {"sample_weight": np.full(len(at.y), document), "query_weight": np.full(6, query)}
+        RankSVM(C, device="cpu").fit(at.X, at.y, at.qid, **weights)
+
+
 @pytest.mark.parametrize("largest", [2**63 + 1, 2**70])
 def test_labels_beyond_int64_are_refused_by_their_size(largest):
     at = make()

@@ -151,7 +151,7 @@ def test_a_pipeline_without_routing():
 def test_weights_of_documents_are_routed_to_fit_and_score(routing):
     at = shuffled(make())
     weight = np.random.default_rng(4).integers(1, 6, len(at.y)).astype(float)
-    model = RankSVM(1.0, device="cpu").set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    model = RankSVM(1.0, device="cpu")
     params = {"qid": at.qid, "sample_weight": weight, "groups": at.qid}
     found = cross_val_score(model, at.X, at.y, cv=GroupKFold(3), params=params)
     expected = []
@@ -160,3 +160,6 @@ def test_weights_of_documents_are_routed_to_fit_and_score(routing):
         means = {qid: weight[test][at.qid[test] == qid].mean() for qid in np.unique(at.qid[test]).tolist()}
         expected.append(fitted.score(*at.taken(test), means))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+    search = GridSearchCV(model, {"C": [1.0]}, cv=GroupKFold(3), error_score="raise")
+    search.fit(at.X, at.y, qid=at.qid, groups=at.qid, sample_weight=weight)
+    assert search.best_score_ == pytest.approx(np.mean(expected), rel=1e-12)
