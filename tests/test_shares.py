@@ -1,7 +1,6 @@
 """Distribution of tests over processes."""
 
 import collections
-from types import SimpleNamespace
 
 import pytest
 from shares import Shares, count_processes, next_share, share
