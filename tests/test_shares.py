@@ -4,7 +4,6 @@ import collections
 
 import pytest
 from shares import Shares, count_processes, next_share, share
-from xdist.scheduler import LoadFileScheduling
 
 SIZES = {"tests/io/a.py": 9, "tests/svt/a.py": 5, "tests/svt/b/c.py": 5, "tests/io/b.py": 0}
 FILE = {"tests/test_x.py": 2}
@@ -29,18 +28,50 @@ def test_files_outside_folders_come_first(own, expected):
     assert next_share({**SIZES, **FILE}, own, []) == expected
 
 
-@pytest.mark.parametrize(("disabled", "expected"), [("0", "tests/test_x.py"), ("1", "tests/io/a.py")])
+class Node:
+    """A process that notes the numbers of the tests that it is sent."""
+
+    def __init__(self):
+        self.sent = []
+
+    def send_runtest_some(self, numbers):
+        self.sent.append(numbers)
+
+
+def scheduler_of(sizes):
+    """Return (scheduler of shares with so many tests, its one process, which has begun nothing)."""
+    scheduler, node = Shares.__new__(Shares), Node()
+    tests = {name: [f"{name}::test_{number}" for number in range(size)] for name, size in sizes.items()}
+    scheduler.workqueue = collections.OrderedDict((name, dict.fromkeys(tests[name], False)) for name in tests)
+    scheduler.collection, scheduler.assigned_work = [name for names in tests.values() for name in names], {}
+    scheduler.add_node(node)
+    return scheduler, node
+
+
+@pytest.mark.parametrize(("disabled", "expected"), [("0", [19, 20]), ("1", [*range(9)])])
 def test_shares_with_most_tests_come_first_where_nothing_is_compiled(disabled, expected, monkeypatch):
-    given = []
     monkeypatch.setenv("NUMBA_DISABLE_JIT", disabled)
-    monkeypatch.setattr(
-        LoadFileScheduling, "_assign_work_unit", lambda self, node: given.append(next(iter(self.workqueue)))
-    )
-    queue = collections.OrderedDict((name, range(size)) for name, size in {**SIZES, **FILE}.items())
-    scheduler = Shares.__new__(Shares)
-    scheduler.assigned_work, scheduler.workqueue = {0: {}}, queue
-    scheduler._assign_work_unit(0)
-    assert given == [expected]
+    scheduler, node = scheduler_of({**SIZES, **FILE})
+    scheduler._assign_work_unit(node)
+    assert node.sent == [expected] and len(scheduler.workqueue) == len(SIZES)
+
+
+def test_what_is_over_is_not_sent_again():
+    scheduler, node = scheduler_of({"tests/io/a.py": 3})
+    scheduler.workqueue["tests/io/a.py"]["tests/io/a.py::test_1"] = True  # by a process that crashed later
+    scheduler._assign_work_unit(node)
+    assert node.sent == [[0, 2]]
+
+
+def test_tests_that_a_process_has_before_it():
+    scheduler, node = scheduler_of({"tests/io/a.py": 2, "tests/io/b.py": 3, "tests/io/c.py": 4})
+    assert scheduler._pending_of(scheduler.assigned_work[node]) == 0
+    for _ in range(3):
+        scheduler._assign_work_unit(node)
+    for over, test in enumerate(scheduler.collection):
+        assert scheduler._pending_of(scheduler.assigned_work[node]) == 9 - over
+        scheduler.assigned_work[node][share(test)][test] = True
+    assert scheduler._pending_of(scheduler.assigned_work[node]) == 0
 
 
 def test_a_tier_that_waits_has_one_process_more():

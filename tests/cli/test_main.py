@@ -223,13 +223,12 @@ def test_a_limit_of_memory_is_told_in_one_line(tmp_path, mebibytes):
 @pytest.mark.parametrize(
     "name, text",
     [
-        *(("NUMBA_NUM_THREADS", text) for text in ("0", "-3", "abc", "", "²", "1.5", "99999")),
-        *(
-            (name, text)
-            for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
-            for text in ("²", "x", "-1")
-        ),
-        *((name, text) for name in ("PMI_RANK", "OMPI_COMM_WORLD_RANK") for text in ("abc", "7")),
+        ("NUMBA_NUM_THREADS", "²"),
+        ("PMI_SIZE", "²"),
+        ("OMPI_COMM_WORLD_SIZE", "x"),
+        ("SLURM_STEP_NUM_TASKS", "-1"),
+        ("PMI_RANK", "abc"),
+        ("OMPI_COMM_WORLD_RANK", "7"),
     ],
 )
 def test_a_wrong_environment_is_one_line(name, text):

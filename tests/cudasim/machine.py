@@ -2,6 +2,7 @@
 
 import contextvars
 import functools
+import math
 import os
 import sys
 import threading
@@ -231,6 +232,7 @@ def ranges(numbers):
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
+@functools.cache
 def numpy_dtype(dtype):
     """The numpy dtype of a numpy or numba type."""
     return np.dtype(dtype if isinstance(dtype, (type, np.dtype)) else str(dtype))
@@ -239,7 +241,8 @@ def numpy_dtype(dtype):
 def undefined(shape, dtype):
     """Return an array of undefined values: NaN, or all bits set."""
     dtype = numpy_dtype(dtype)
-    return np.frombuffer(b"\xff" * (int(np.prod(shape)) * dtype.itemsize), dtype).copy().reshape(shape)
+    size = math.prod(shape) if isinstance(shape, tuple) else shape
+    return np.ndarray(shape, dtype, bytearray(b"\xff") * (size * dtype.itemsize))
 
 
 class Shared:
@@ -250,7 +253,7 @@ class Shared:
 
     def array(self, shape, dtype, alignment=None):
         """Return the array of this call site; shape 0 is the launch's dynamic shared memory."""
-        if np.ndim(shape) == 0 and shape == 0:
+        if shape == 0:
             dtype = numpy_dtype(dtype)
             return self.dynamic[: self.dynamic.size // dtype.itemsize * dtype.itemsize].view(dtype)
         frame = sys._getframe(1)

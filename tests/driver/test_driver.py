@@ -64,6 +64,7 @@ class Driver:
 def driver(monkeypatch):
     """A Driver of 100 bytes in place of the real one."""
     gc.collect()  # or arrays of other tests would be freed by it
+    gc.freeze()  # each collection would look through what they left for half a second
     made = Driver(100)
     names = SimpleNamespace(
         CUmemPoolProps=lambda: SimpleNamespace(location=SimpleNamespace()),

@@ -85,7 +85,7 @@ def learned(case, layout, trail, steps, vector=False, block=32, grid=1, workers=
     ],
 )
 def test_sgd_epoch(n_factors, n_neighbors, lanes, vector):
-    case = problem(n_factors, n_neighbors, shape=(4, 36), n_ratings=40)
+    case = problem(n_factors, n_neighbors, shape=(4, 36), n_ratings=24)
     layout, trail = lanes_layout(n_factors, n_neighbors, lanes), walk(case)
     state = learned(case, layout, trail, rates(), vector)
     assert_learned(case, state, trail.visits(), rates())
@@ -103,7 +103,7 @@ def test_sgd_epoch(n_factors, n_neighbors, lanes, vector):
     ],
 )
 def test_sgd_epoch_with_halves(n_factors, n_neighbors, lanes, side, vector):
-    case = problem(n_factors, n_neighbors, shape=(4, 36), n_ratings=40, walk=side)
+    case = problem(n_factors, n_neighbors, shape=(4, 36), n_ratings=24, walk=side)
     layout, trail = lanes_layout(n_factors, n_neighbors, lanes, half=True), walk(case)
     state = learned(case, layout, trail, rates(), vector)
     assert_learned(case, state, trail.visits(), rates(), half=True)
@@ -111,7 +111,7 @@ def test_sgd_epoch_with_halves(n_factors, n_neighbors, lanes, side, vector):
 
 @pytest.mark.parametrize("n_factors, n_neighbors, lanes", [(1, 0, 8), (6, 3, 8), (33, 33, 16)])
 def test_sgd_epoch_of_ratings_that_count_differently(n_factors, n_neighbors, lanes):
-    case = with_weights(problem(n_factors, n_neighbors, shape=(4, 36), n_ratings=40))
+    case = with_weights(problem(n_factors, n_neighbors, shape=(4, 36), n_ratings=24))
     layout, trail = lanes_layout(n_factors, n_neighbors, lanes), walk(case)
     assert_learned(case, learned(case, layout, trail, rates()), trail.visits(), rates())
 
@@ -119,7 +119,7 @@ def test_sgd_epoch_of_ratings_that_count_differently(n_factors, n_neighbors, lan
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("n_factors, n_neighbors", [(5, 0), (32, 32)])
 def test_sgd_epoch_in_the_layout_that_is_used(n_factors, n_neighbors, half):
-    case = problem(n_factors, n_neighbors, shape=(4, 36), n_ratings=40, seed=1)
+    case = problem(n_factors, n_neighbors, shape=(4, 36), n_ratings=24, seed=1)
     layout, trail = gpu_layout(n_factors, n_neighbors, half), walk(case)
     state = learned(case, layout, trail, rates(), vector=has_quad_additions(), block=64)
     assert_learned(case, state, trail.visits(), rates(), half)

@@ -35,7 +35,13 @@ def test_launchers_set_size_and_rank(monkeypatch, size, rank):
 
 @pytest.mark.parametrize(("size", "rank"), RANK_VARIABLES.items())
 def test_invalid_sizes_and_ranks_are_refused(monkeypatch, size, rank):
-    for count, number, name in (("none", "3", size), ("²", "0", size), ("12", "x", rank), ("12", "12", rank)):
+    for count, number, name in (
+        ("none", "3", size),
+        ("²", "0", size),
+        ("-1", "0", size),
+        ("12", "x", rank),
+        ("12", "12", rank),
+    ):
         monkeypatch.setenv(size, count)
         monkeypatch.setenv(rank, number)
         with pytest.raises(ParameterError, match=f"^{name}="):

@@ -73,7 +73,18 @@ def bins(values, most, least):
 
 
 def minimum(Z, y, offsets, C):
-    """Return w of the minimum of Eq. (1), by a dense Newton method over explicit pairs."""
+    """Return w of the minimum of Eq. (1), by a dense Newton method over explicit pairs; equal Z are solved once."""
+    key = Z.tobytes(), y.tobytes(), *offsets, C
+    if key not in MINIMA:
+        MINIMA[key] = newton(Z, y, offsets, C)
+    return MINIMA[key]
+
+
+MINIMA = {}
+
+
+def newton(Z, y, offsets, C):
+    """Return w of `minimum`."""
 
     def objective(w):
         point = naive.objective(w, Z, y, offsets, C)

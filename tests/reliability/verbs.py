@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from cli_support import CPU, SMALL
+from cli_support import CPU, NAMED, SMALL
 
 from gpukit import read_letor, read_ratings
 from gpukit.persist import load_arrays
@@ -17,8 +17,9 @@ class Case(NamedTuple):
     arguments: tuple
 
 
-TRAIN = ("train-lshmf", "{in}/r.csv", *map(str, SMALL), "--deterministic")
-RANK = ("ranksvm", "{in}/d.txt", *CPU)
+LONG_TRAIN = ("train-lshmf", "{in}/r.csv", *map(str, SMALL), "--deterministic")
+TRAIN = ("train-lshmf", "{in}/r.csv", *map(str, NAMED), "--deterministic")
+RANK = ("ranksvm", "{in}/d.txt", "--c", "1", *CPU)
 IMPUTE = ("impute", "{in}/g.npz", "--iterations", "3", "--weights", "common", "--center", "none", *CPU)
 SYNTH = ("synth", "ratings", "--users", "50", "--items", "30", "--ratings", "400")
 GRAPH = ("synth", "graph", "--vertices", "20", "--slice", "4x5", "--rank", "2")
@@ -26,7 +27,7 @@ TUNE = ("tune", "{in}/r.csv", "--grid", "factors=2 neighbors=0", "--cv", "2", "-
 CASES = {
     "train-lshmf --model": Case("m.gpukit", (*TRAIN, "--model", "{out}")),
     "train-lshmf --plot": Case("p.png", (*TRAIN, "--plot", "{out}")),
-    "train-lshmf --checkpoint": Case("ck", (*TRAIN, "--checkpoint", "{out}")),
+    "train-lshmf --checkpoint": Case("ck", (*LONG_TRAIN, "--checkpoint", "{out}")),
     "tune --model": Case("m.gpukit", (*TUNE, "--model", "{out}")),
     "update --model": Case("u.gpukit", ("update", "{in}/m.gpukit", "{in}/new.csv", *CPU, "--model", "{out}")),
     "predict --output": Case("p.csv", ("predict", "{in}/m.gpukit", "{in}/r.csv", *CPU, "--output", "{out}")),

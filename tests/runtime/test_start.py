@@ -55,11 +55,22 @@ def test_a_limit_of_gpu_memory(text, size):
     assert start.gpu_memory_limit({}) is None
 
 
-@pytest.mark.parametrize("text", ["", "0", "0.2B", "-1", "abc", "1e9", "1TB", "1GiBs", "nan", "²", "0x10", "1,5GiB"])
+@pytest.mark.parametrize(
+    "text", ["", "0", "0.2B", "-1", "-1GiB", "abc", "1e9", "1TB", "1GiBs", "nan", "²", "0x10", "1,5GiB"]
+)
 def test_a_wrong_limit_is_one_line(text):
     with pytest.raises(ParameterError, match="is not a size of GPU memory. Set a positive number of bytes") as refused:
         start.gpu_memory_limit({"GPUKIT_GPU_MEMORY": text})
     assert str(refused.value).startswith(f"GPUKIT_GPU_MEMORY={text!r}") and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-3", "abc", "²", "1.5", "99999"])
+@pytest.mark.parametrize("name", ["GPUKIT_NUM_THREADS", "NUMBA_NUM_THREADS"])
+def test_a_wrong_number_of_threads_is_one_line(name, text):
+    start.check_threads({name: str(start.MOST_THREADS)})
+    with pytest.raises(ParameterError, match="is not a number of threads. Set 1 to 16,384, or unset it") as refused:
+        start.check_threads({name: text})
+    assert str(refused.value).startswith(f"{name}={text!r}") and "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("name, is_read", [("a.csv", True), ("a.GKR", False)])
