@@ -134,7 +134,8 @@ def read(X, y=None, qid=None, group=None, query_weight=None, sample_weight=None,
         sample_weight = queries.ordered(document_weights(sample_weight, X, matrix.shape[0]))
     if query_weight is not None:
         query_weight = query_weights(weights_given(query_weight, X), queries, group)
-    check_products(sample_weight, query_weight, matrix.shape[0])
+    if not (sample_weight is None and query_weight is None):
+        check_products(sample_weight, query_weight, matrix.shape[0])
     return Inputs(queries.ordered(matrix), queries.ordered(y), queries, names, sample_weight, query_weight)
 
 
