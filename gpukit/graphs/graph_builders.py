@@ -315,9 +315,9 @@ def pairs_of(distances, ids):
             distances = pandas.DataFrame(array, names, names)
         else:
             distances = pandas.DataFrame(distances)  # each column with its own type
+    labelled = type(distances.columns).__name__ != "RangeIndex" and set(distances.index) == set(distances.columns)
     columns = named_pairs([*map(str, distances.columns)], "distance")
     distances = distances.iloc[:, list(columns)] if len(columns) == 3 else distances
-    labelled = type(distances.columns).__name__ != "RangeIndex" and set(distances.index) == set(distances.columns)
     if distances.shape[1] != 3 or labelled:
         *ends, lengths = edges_of_square(distances, ids)
     else:
@@ -399,7 +399,7 @@ def read_distances(path):
     table = open_table(path)
     if len(table.first) == 3 or len(named_pairs(table.first, "distance")) == 3:
         ends, lengths, ids = pairs_in(table, "pair", "distance")
-        return pandas.DataFrame({0: ids[ends[:, 0]], 1: ids[ends[:, 1]], 2: lengths})
+        return pandas.DataFrame({0: ids[ends[:, 0]], 1: ids[ends[:, 1]], 2: lengths}).set_axis(range(3), axis=1)
     array, ids = square_in(table)
     names = list(map(str, range(len(array)) if ids is None else ids))
     return pandas.DataFrame(array, index=names, columns=names)

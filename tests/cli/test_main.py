@@ -106,6 +106,13 @@ def test_usage_errors_are_2_on_stderr(arguments, capsys):
     assert shown.out == "" and "Error" in shown.err and "Traceback" not in shown.err
 
 
+def test_options_like_an_unknown_one_are_named(capsys):
+    assert main.run(["train-lshmf", "ratings.csv", "--factor", "4"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and error.startswith("Error: No such option")  # the rest is click's, which varies
+    assert "--factors" in error and "gpukit train-lshmf --help" in error
+
+
 @pytest.mark.parametrize("error, code", [(DataError("ratings.csv is empty."), 2), (DeviceMemoryError("too\nlarge"), 1)])
 def test_our_errors_are_one_line(monkeypatch, capsys, error, code):
     plant(monkeypatch, raiser(error))

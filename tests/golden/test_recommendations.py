@@ -61,7 +61,6 @@ CASES = (
     after("clicks", "recommend m.gpukit --user u1 -n 3", "similar m.gpukit --item 001 -n 2", **{"ratings.csv": CLICKS}),
     Case("factors below 1", "train-lshmf ratings.csv --factors 0", FILES),
     Case("a test share of 1", "train-lshmf ratings.csv --test-fraction 1", FILES),
-    Case("an option misspelled", "train-lshmf ratings.csv --factor 4", FILES),
     Case("a command misspelled", "recomend m.gpukit", FILES),
     Case("a command begun", "trai ratings.csv", FILES),
     Case("no command", "", FILES),

@@ -63,7 +63,9 @@ def array(values):
 
 def matrix(count=500):
     out = io.BytesIO()
-    scipy.sparse.save_npz(out, scipy.sparse.random_array((90, 70), density=count / 6300, rng=1, dtype=np.float32))
+    scipy.sparse.save_npz(
+        out, scipy.sparse.random_array((90, 70), density=count / 6300, random_state=1, dtype=np.float32)
+    )
     return out.getvalue()
 
 

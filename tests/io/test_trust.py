@@ -93,7 +93,7 @@ def test_ids_that_are_none(ids, message):
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"])
 @pytest.mark.parametrize("make", ["matrix", "array"])
 def test_sound_sparse_matrices(kind, make):
-    matrix = scipy.sparse.random_array((9, 12), density=0.4, rng=np.random.default_rng(0))
+    matrix = scipy.sparse.random_array((9, 12), density=0.4, random_state=np.random.default_rng(0))
     trust.check_sparse("m", getattr(scipy.sparse, f"{kind}_{make}")(matrix))
 
 

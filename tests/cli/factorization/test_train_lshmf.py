@@ -251,7 +251,7 @@ def test_more_neighbours_and_factors_than_there_are(verb, ratings_file):
         (("--factors", 0), "--factors"),
         (("--epochs", 0), "--epochs"),
         (("--factors", 5000), "--factors must be an integer, between 1 and 1024; got 5000"),
-        (("--lsh-bits", 64, "--lsh-q", 100000), "p * q * bits"),
+        (("--lsh-bits", 64, "--lsh-q", 100000), "--lsh-p * --lsh-q * --lsh-bits"),
         (("--learning-rate", "nan"), "--learning-rate must be"),
         (("--search", "nearest"), "'nearest' is not one of 'hamming', 'buckets', 'exact', 'random'"),
         (("--hash", "cosine"), "'cosine' is not one of 'simlsh', 'minhash', 'projection'"),
