@@ -351,7 +351,7 @@ def test_a_lost_worker_or_scheduler_ends_the_job(tmp_path, victim):
     processes = [scheduler, *workers]
     try:
         since = time.monotonic()
-        while not os.path.exists(file):
+        while not (os.path.exists(file) and os.path.getsize(file)):  # it is created before it is written
             assert time.monotonic() - since < 60
             time.sleep(0.1)
         address = json.loads(open(file).read())["address"]
