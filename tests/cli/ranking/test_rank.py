@@ -154,7 +154,7 @@ def test_queries_are_compared_with_another_model(verb, ranking_model, other_mode
             row["difference"] == pytest.approx((ours - theirs).mean()) and row["low"] < row["difference"] < row["high"]
         )
         test = scipy.stats.permutation_test(
-            (ours, theirs), lambda a, b: np.mean(a - b), permutation_type="samples", n_resamples=4000, rng=0
+            (ours, theirs), lambda a, b: np.mean(a - b), permutation_type="samples", n_resamples=4000, random_state=0
         )
         assert row["p"] == pytest.approx(test.pvalue, abs=0.03)
     queries = queries[queries["pairs"] > 0]
@@ -336,7 +336,13 @@ def test_a_run_of_trec_and_its_qrels(verb, ranking_model, test_file, tmp_path, r
     assert verb("rank", ranking_model, test_file, "--output", run, "--quiet").code == 0
     documents = read_letor(test_file)
     scores = load_model(ranking_model).predict(documents)
-    rows = pd.read_csv(run, sep=" ", header=None, names=["query", "zero", "document", "rank", "score", "tag"])
+    rows = pd.read_csv(
+        run,
+        sep=" ",
+        header=None,
+        names=["query", "zero", "document", "rank", "score", "tag"],
+        float_precision="round_trip",
+    )
     assert rows["query"].tolist() == np.repeat(documents.qids, np.diff(documents.offsets)).tolist()
     names = (
         [text.split("docid =")[1].split()[0] for text in documents.comments] if documents.comments is not None else []
