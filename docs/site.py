@@ -10,7 +10,7 @@ from griffe import Extension
 
 LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+)[^)]+\)")
 SHARED = re.compile(r"^(\w+(?:, \w+)+)( : .+)?\n((?: {4}.*\n?)+)", re.MULTILINE)  # name, name : type, description
-CHOICES = re.compile(r"^(\w+ : )\{([^{}:]+)\}", re.MULTILINE)  # of which the first would be taken for the default
+CHOICES = re.compile(r"^(\w+ : )\{([^{}:]+)\}", re.MULTILINE)  # the first would be read as the default
 
 
 def on_page_markdown(markdown, page, **_):

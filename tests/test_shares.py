@@ -39,7 +39,7 @@ class Node:
 
 
 def scheduler_of(sizes):
-    """Return (scheduler of shares with so many tests, its one process, which has begun nothing)."""
+    """Return (scheduler of shares with a number of tests, its only process, which has not begun)."""
     scheduler, node = Shares.__new__(Shares), Node()
     tests = {name: [f"{name}::test_{number}" for number in range(size)] for name, size in sizes.items()}
     scheduler.workqueue = collections.OrderedDict((name, dict.fromkeys(tests[name], False)) for name in tests)

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpukit._pool import map_row_blocks
 from gpukit.imputation import scans
+from gpukit.imputation.constants import BLOCK_NUMBERS
 from gpukit.imputation.periods import lags_of
 from gpukit.imputation.problem import Method, always, in_order, one_setting
 from gpukit.imputation.scans import beyond_ends, distances
@@ -64,11 +65,9 @@ def median_of_columns(problem, setting):
     values, seen = problem.values, problem.seen
     nonempty = seen.any(axis=0)
     median = np.full(len(nonempty), 0.0 if nonempty.all() else np.median(values[seen]))
-    for first in range(0, len(nonempty), 8):  # copies of some columns, in the order of memory
-        block = slice(first, first + 8)
-        for column, (value, present) in enumerate(zip(values[:, block].T.copy(), seen[:, block].T.copy()), first):
-            if nonempty[column]:
-                median[column] = np.median(value[present])
+    columns, each = np.flatnonzero(nonempty), max(1, BLOCK_NUMBERS // len(values))
+    for block in (columns[first : first + each] for first in range(0, len(columns), each)):
+        median[block] = np.nanmedian(np.where(seen[:, block], values[:, block], np.nan), axis=0)
     if problem.ordered and not nonempty.all():
         median = np.interp(problem.at, problem.at[nonempty], median[nonempty])
     return np.broadcast_to(median, values.shape)

@@ -35,7 +35,7 @@ FEATURES = 9
 
 
 class Features(NamedTuple):
-    """Features of values before their logarithms are taken; float32, because there are as many as missing values.
+    """Features of values before their logarithms are taken; float32, because every missing value has them.
 
     sizes (FEATURES, values) float32: of the features, the last one the rank. usual (FEATURES - 1,): their means.
     """
