@@ -341,6 +341,7 @@ def test_a_chunk_is_a_share_of_the_rows_and_of_time():
 def test_work_that_turns_out_longer_is_shared_later(eager):
     """First rows without cost predict a short loop; the calling thread requests helpers when its time is up."""
     word(workers.WORTH).value = 10_000_000  # far more than a delay of the first row
+    word(workers.PATIENCE).value = 60 * 10**9  # one job, however busy the cores are
     out = np.zeros(40, np.int64)
     pass_time(3, 5_000_000, out)
     assert out.tolist() == [1] * 40 and asked() == 3
