@@ -75,7 +75,7 @@ docs: $(STAMP)
 
 site: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
-	@echo 'To read it with its search: $(PY) -m http.server -d build/site'
+	@echo 'Open build/site/index.html'
 
 lint: $(STAMP)
 	$(PY) -m ruff check .

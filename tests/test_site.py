@@ -26,6 +26,7 @@ def test_the_site_is_built_without_a_warning(root, tmp_path):
     text = re.sub("<[^>]+>", " ", (tmp_path / "reference/recommenders.html").read_text())
     for name, default in {"lsh_q": "100", "lsh_psi": "2", "random_state": "0"}.items():  # not the first of their groups
         assert re.search(rf"\b{name}\s.{{,200}}\s{default}\s", " ".join(text.partition("Parameters:")[2].split()))
+    assert (tmp_path / "search/search_index.js").is_file() and 'src="../iframe-worker.js"' in guide  # for pages on disk
     outside = re.compile(r'(?:src|href)="https?://')
     assert not outside.search((tmp_path / "index.html").read_text().partition("<body")[0])
 
