@@ -48,16 +48,19 @@ bandwidth of a copy (read plus written), the rate of a product of matrices in fl
 its answer was compared with the CPU twin's. The share is the longer of bytes / bandwidth and operations / rate, divided
 by the time. Rows in a cache are faster than the bandwidth, so a share may exceed 100 %. Whole-number operations and
 float64 are compared with the rate of float32 too. Pictures of the kernels:
-[factorization](factorization.md#how-an-epoch-runs), [neighbours](neighbors.md#implementation),
-[ranking](ranking.md#the-gpu-pass), [sorting](sorting.md#algorithm), [singular values](svt.md#rotations).
+[factorization](factorization.md#how-an-epoch-runs), [least squares](solvers.md#alternating-least-squares),
+[neighbours](neighbors.md#implementation), [ranking](ranking.md#the-gpu-pass), [sorting](sorting.md#algorithm),
+[singular values](svt.md#rotations), [smoothness](imputation.md#smoothness-over-graph-and-time).
 """
 NOT_MEASURED = "Not measured yet: `gpukit bench roofline --output docs/benchmarks.csv`.\n"
 ROOFLINE = {  # section of roofline.md, which the page of this name includes: names of its kernels
-    "factorization": "epoch",
+    "factorization": "epoch CU",
+    "solvers": "epoch iALS",
     "neighbors": "simLSH|Hamming|the 32 smallest",
     "ranking": "product with the Hessian|X v",
     "sorting": "segmented_argsort",
     "svt": "singular-value",
+    "imputation": "step of conjugate gradients",
 }
 PEAKS = "copy|product of matrices"
 PAPERS_HEAD = """# Tables and figures of the papers

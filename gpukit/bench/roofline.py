@@ -17,6 +17,7 @@ from gpukit import device as devices
 from gpukit._pool import map_row_blocks
 from gpukit.base.arrays import ensure_host
 from gpukit.bench import shape_name
+from gpukit.bench.clicks import make_clicks, prepare_ials
 from gpukit.bench.measurement import Row, arrays_of, check_near, time_step
 from gpukit.bench.ranking import generate_documents, prepare_run, product_step
 from gpukit.bench.ratings import generate_split, model_label
@@ -24,6 +25,7 @@ from gpukit.bench.sorting import make_slices, web30k_offsets
 from gpukit.device.engine import engine
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.run import Judge
+from gpukit.imputation.smoothness.method import ConjugateGradients, Observed, Weights
 from gpukit.neighbors import plan
 from gpukit.neighbors.run import Adder, level_weights, sum_slices, work_units
 from gpukit.ratings import synth
@@ -64,6 +66,16 @@ def epoch(estimator, scale, device):
         len(train) * (8 + near + 2 * other) + rows,
         len(train) * (12 * factors + 16 * near + 20),  # error, and two updates of each factor; w, c and residuals
     )
+
+
+def squares_epoch(factors, scale, device):
+    """An epoch of iALS, both sides: normal equations of each row, solved by elimination; see solvers/ials.py."""
+    clicks = make_clicks(scale)
+    run, users, items = prepare_ials(clicks, factors, "cholesky", device), clicks.users[:1000], clicks.items[:1000]
+    answer = lambda: run.session.predict(run.session.ask(users, items))  # noqa: E731
+    size = 2 * len(clicks) * (4 * factors + 8) + 4 * factors * sum(clicks.shape)
+    operations = 2 * len(clicks) * factors**2 + sum(clicks.shape) * factors**3 / 3
+    return Work(lambda: run.training.epoch(0), answer, size, operations)
 
 
 def simlsh(scale, device):
@@ -148,6 +160,26 @@ def threshold(scale, device):
     return Work(run, lambda: ensure_host(out), 12 * X.size, 16 * 64 * X.size)
 
 
+def gradient_step(scale, device):
+    """A step of conjugate gradients on graph and time: for each value, 17 numbers and a mask are read or written."""
+    vertices, columns, degree = max(100, round(scale * 1_000_000)), 256, 8
+    rng = np.random.default_rng(0)
+    ends = np.sort(rng.integers(0, vertices, (vertices, degree)), axis=1).astype(np.int32)
+    edges = np.arange(0, ends.size + 1, degree, dtype=np.int32), ends.ravel(), np.full(ends.size, -0.1, np.float32)
+    values, ones = rng.normal(size=(vertices, columns)).astype(np.float32), np.ones(vertices, np.float32)
+    seen, gaps = rng.random(values.shape) < 0.8, np.append(np.ones(columns - 1, np.float32), np.float32(0.0))
+    observed = Observed(values * seen, seen, gaps, np.array([1, 24], np.int32), edges, ones)
+    solver = ConjugateGradients(device, observed, values)
+    solver.set_weights(Weights(0.03, 0.1, 0.1, (0.1,)))
+
+    def run():
+        solver.start_product()
+        solver.start_step(1e-3)
+        solver.redirect(0.5)
+
+    return Work(run, solver.solution, values.size * (69 + 4 * degree), values.size * (28 + 2 * degree))
+
+
 def peaks(device):
     """Return the rows of the copy bandwidth, bytes read plus written, and of the rate of a matrix product."""
     xp = importlib.import_module("cupy" if device.is_cuda else "numpy")
@@ -177,6 +209,8 @@ KERNELS = (
     ("product with the Hessian", pair_product, "mslr-web30k"),
     ("X v", feature_product, "mslr-web30k"),
     ("singular-value thresholding", threshold, "64 x 64 x 8192"),
+    ("epoch iALS F=64", partial(squares_epoch, 64), "ml-20m"),
+    ("step of conjugate gradients", gradient_step, "10^6 vertices x 256 columns"),
 )
 
 

@@ -98,20 +98,23 @@ class ConjugateGradients:
 
         Return residual . scaled residual.
         """
-        self.multiply()
-        return self.advance(1.0, self.shared.ravel())
+        self.start_product()
+        self.start_step(1.0, self.shared.ravel())
+        return self.sum()
 
-    def multiply(self):
-        """Compute the direction's product; return direction . product."""
+    def start_product(self):
+        """Compute the direction's product, and the parts of direction . product."""
         self.run("differ", self.direction, self.seen, self.gaps, self.lags, *self.law, self.shared, self.own)
         self.run("spread", self.shared, self.own, *self.edges, self.direction, self.own, self.sums)
-        return float(self.steps.fetch(self.sums).sum())
 
-    def advance(self, length, x=None):
-        """Run a step of a length of x, by default the solution; return residual . scaled residual."""
+    def start_step(self, length, x=None):
+        """Run a step of a length of x, by default the solution; compute the parts of residual . scaled residual."""
         direction, image, inverse, solution, *rest = self.flat
         x = solution if x is None else x
         self.run("advance", np.float32(length), direction, image, inverse, x, *rest, self.sums)
+
+    def sum(self):
+        """Return the sum of the parts."""
         return float(self.steps.fetch(self.sums).sum())
 
     def redirect(self, share):
@@ -145,10 +148,12 @@ def solve(solver, weights, tolerance, steps=None):
     for step in range(steps):
         if size <= goal:
             return step
-        last, curve = size, solver.multiply()
+        solver.start_product()
+        last, curve = size, solver.sum()
         if curve <= 0.0:
             return step
-        size = solver.advance(last / curve)
+        solver.start_step(last / curve)
+        size = solver.sum()
         solver.redirect(size / last)
     return steps
 
