@@ -150,14 +150,17 @@ def are_clicks(ratings):
     return bool((ratings.values == first[0]).all())
 
 
+def sample_values(ratings, count):
+    """Return at most `count` values of Ratings, of all parts of a table on the host."""
+    return ratings.values[:: len(ratings) // count + 1] if type(ratings) is Ratings else ratings.first_values(count)
+
+
 def look_like_counts(ratings):
     """Return True for heavy-tailed whole numbers >= 0, unlike any rating scale."""
-    tested = 1 << 20  # values tested for a heavy tail
     far = 6  # times the median: the tail begins there; exponential tails have 1.6 % beyond
     tail_share, tail_levels = 0.001, 4  # least share of the values, and least different values, in a tail
     rating_levels = 11  # levels of a scale from 0 to 10, the longest rating scale
-    on_host = type(ratings) is Ratings
-    values = ratings.values[:: len(ratings) // tested + 1] if on_host else ratings.first_values(tested)
+    values = sample_values(ratings, 1 << 20)
     if not len(values) or values.max() <= far or values.min() < 0 or (values % 1).any():
         return False
     levels, counts = np.unique(values[values > 0], return_counts=True)
@@ -165,6 +168,25 @@ def look_like_counts(ratings):
     tail = levels / far > median
     is_long = counts[tail].sum() >= tail_share * len(values) and np.count_nonzero(tail) >= tail_levels
     return bool(is_long) and len(levels) > rating_levels
+
+
+def code_of_missing(ratings):
+    """Return (value, share of the ratings) of a value that may mean that there is no rating, or None.
+
+    It is the only negative one, a 0 far more frequent than the next value, or further from all others than they are
+    from each other.
+    """
+    others, least_share, frequent = 3, 0.01, 10  # values of a scale; share of a code; a 0 over the next value
+    levels, counts = np.unique(sample_values(ratings, 1 << 16).astype(np.float64), return_counts=True)
+    if len(levels) <= others:
+        return None
+    is_far = np.diff(levels)[[0, -1]] > (levels[-1] - levels[1], levels[-2] - levels[0])
+    is_negative = levels[0] < 0 <= levels[1]
+    is_frequent = levels[0] == 0 and counts[0] > frequent * counts[1]
+    for end, is_code in ((0, is_far[0] or is_negative or is_frequent), (-1, is_far[1])):
+        if is_code and counts[end] >= least_share * counts.sum():
+            return float(levels[end]), float(counts[end] / counts.sum())
+    return None
 
 
 def number_lines(ratings):

@@ -7,7 +7,7 @@ import scipy.sparse
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.ratings import Ratings, as_ratings, read_pairs, read_ratings, write_ratings
-from gpukit.ratings.check import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts
+from gpukit.ratings.check import are_clicks, are_pairs, clicks_after, clicks_of, code_of_missing, look_like_counts
 
 PAIRS = [(1, 10), (2, 10), (1, 11), (1, 10)]
 COUNTED = {(1, 10): 2, (2, 10): 1, (1, 11): 1}
@@ -197,6 +197,36 @@ def test_values_that_look_like_counts(name, n):
 @pytest.mark.parametrize("name", SCALES)
 def test_rating_scales_do_not_look_like_counts(name, n):
     assert not look_like_counts(table_of(SCALES[name](np.random.default_rng(0), n)))
+
+
+CODES = {
+    "-1 next to 1 to 10": (-1, lambda rng, n: np.where(rng.random(n) < 0.2, -1, rng.integers(1, 11, n))),
+    "-1 next to 0 to 5": (-1, lambda rng, n: np.where(rng.random(n) < 0.02, -1, rng.integers(0, 6, n))),
+    "0 next to 1 to 10": (0, lambda rng, n: np.where(rng.random(n) < 0.6, 0, 1 + rng.binomial(9, 0.7, n))),
+    "99 next to -10 to 10": (
+        99,
+        lambda rng, n: np.where(rng.random(n) < 0.3, 99, rng.uniform(-10, 10, n)),
+    ),
+    "-99 next to half stars": (-99, lambda rng, n: np.where(rng.random(n) < 0.1, -99, rng.integers(1, 11, n) / 2)),
+}
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_codes_of_missing_ratings(name):
+    code, make = CODES[name]
+    values = make(np.random.default_rng(0), 2000)
+    assert code_of_missing(table_of(values)) == (code, pytest.approx(np.mean(values == code)))
+
+
+@pytest.mark.parametrize(
+    "levels", [[0, 1], [-1, 1], [-1, 0, 1], [-2, -1, 0, 1, 2], [0, 1, 2, 3, 4, 5], [0.5, 1, 4, 5], [3]]
+)
+def test_scales_without_a_code(levels):
+    assert code_of_missing(table_of(np.tile(levels, 30))) is None
+
+
+def test_a_wrong_rating_is_no_code():
+    assert code_of_missing(table_of(np.r_[np.tile([1, 2, 3, 4, 5], 100), -99])) is None
 
 
 def test_long_sorted_counts_are_sampled_evenly():

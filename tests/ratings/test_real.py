@@ -5,7 +5,7 @@ import pytest
 from support import data
 
 from gpukit.ratings import read_ratings, read_titles
-from gpukit.ratings.check import look_like_counts
+from gpukit.ratings.check import code_of_missing, look_like_counts
 from ratings import naive
 
 
@@ -45,8 +45,9 @@ def test_netflix_samples():
         "filmtrust/ratings.txt",
     ],
 )
-def test_real_ratings_do_not_look_like_counts(name):
-    assert not look_like_counts(read_ratings(data(name)))
+def test_real_ratings_do_not_look_like_counts_and_have_no_code_of_missing(name):
+    ratings = read_ratings(data(name))
+    assert not look_like_counts(ratings) and code_of_missing(ratings) is None
 
 
 def test_titles():

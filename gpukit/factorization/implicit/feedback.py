@@ -4,7 +4,15 @@ import warnings
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.settings import goal_of
-from gpukit.ratings.check import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts, number_lines
+from gpukit.ratings.check import (
+    are_clicks,
+    are_pairs,
+    clicks_after,
+    clicks_of,
+    code_of_missing,
+    look_like_counts,
+    number_lines,
+)
 from gpukit.ratings.parts import RatingsPart
 from gpukit.ratings.repeats import validate
 
@@ -33,7 +41,10 @@ def resolve_feedback(estimator, ratings):
 
 
 def warn_of_columns(estimator, ratings):
-    """Warn (UserWarning) if feedback is 'auto' and ratings look like counts, or users like the numbers of lines."""
+    """Warn (UserWarning) of users that look like the numbers of lines, of counts, and of a code for no rating.
+
+    Only if feedback is 'auto'.
+    """
     if estimator.feedback == "auto" and number_lines(ratings):
         warnings.warn(
             f"each of the {len(ratings):,} users has one rating, and their ids are the numbers of the lines. If the "
@@ -45,6 +56,14 @@ def warn_of_columns(estimator, ratings):
         warnings.warn(
             "the ratings are whole numbers with a heavy tail, which look like counts and are learned as ratings. If "
             "they count how often, use feedback='implicit', or read them with columns='user,item,count'.",
+            UserWarning,
+            stacklevel=4,
+        )
+    elif estimator.feedback == "auto" and (code := code_of_missing(ratings)):
+        value, share = code
+        warnings.warn(
+            f"{share:.0%} of the ratings are {value:g}, unlike the others, and are learned as ratings. If {value:g} "
+            "means that there is no rating, leave these lines out.",
             UserWarning,
             stacklevel=4,
         )
