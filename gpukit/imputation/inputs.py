@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._pool import map_row_blocks
 from gpukit.base import arrays
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import adopt
@@ -290,20 +291,36 @@ def order_by_time(adjacency, data, times, vertices=None, form=None, notes=(), ty
 
 
 def find_sentinels(data):
-    """Yield a note for a likely code of missing, such as -999.
+    """Yield a note for a likely code of missing, such as -999, in the table or in single series.
 
-    It is a least or greatest value, frequent and far from all others.
+    It is a least or greatest value, frequent and far from all others. More than two such values are no codes.
     """
+    others = 10  # of a series; chosen
+    series = data.tensor.reshape(len(data.tensor), -1)
+    seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(series.shape)
+    parts = map_row_blocks(lambda rows: codes_of(series[rows], seen[rows], others), series.shape)
+    codes = set().union(*parts, codes_of(series.reshape(1, -1), seen.reshape(1, -1), 1))
+    for code in sorted(codes) if len(codes) <= 2 else ():
+        yield (
+            f"{np.count_nonzero(seen & (series == code)):,} values are {code:g}, far from all others. If {code:g} "
+            f"means missing, declare it (--missing-value {code:g}; NaN in Python)."
+        )
+
+
+def codes_of(values, seen, others):
+    """Return the least and greatest numbers of rows that are frequent and far from at least `others` other values."""
     count, distance = 3, 3.0  # least number of a code, and its distance from other values in their ranges; test
-    values = data.tensor[np.broadcast_to(spread(data.mask), data.tensor.shape)]
-    for end in (values.min(initial=np.inf), values.max(initial=-np.inf)):
-        others = values[values != end]
-        if len(values) - len(others) >= count and len(others) and np.ptp(others) > 0:
-            if np.abs(others - end).min() > distance * np.ptp(others):
-                yield (
-                    f"{len(values) - len(others):,} values are {end:g}, far from all others. If {end:g} means "
-                    f"missing, declare it (--missing-value {end:g}; NaN in Python)."
-                )
+    codes = set()
+    for end in (values.min(1, initial=np.inf, where=seen), values.max(1, initial=-np.inf, where=seen)):
+        is_end = values == end[:, None]
+        rows = np.count_nonzero(seen & is_end, axis=1) >= count
+        rows[rows] = np.count_nonzero(seen[rows] & ~is_end[rows], axis=1) >= others
+        inner, rest = values[rows], seen[rows] & ~is_end[rows]
+        low, high = inner.min(1, initial=np.inf, where=rest), inner.max(1, initial=-np.inf, where=rest)
+        end, low, high = (part.astype(np.float64) for part in (end[rows], low, high))
+        is_far = np.maximum(low - end, end - high) > distance * (high - low)
+        codes.update(end[is_far & (high > low)].tolist())
+    return codes
 
 
 def read(tensor, mask, vertices=None):

@@ -128,6 +128,29 @@ def test_a_number_that_stands_for_missing(value):
     assert f"3 values are {value:g}" in note and f"--missing-value {value:g}" in note
 
 
+def notes_of(values):
+    """Return the notes of a table, of which one value is missing."""
+    values[0, 0] = np.nan
+    return GraphImputer(method="interpolation", device="cpu").fit(np.ones((len(values), len(values))), values).notes_
+
+
+def test_a_number_that_stands_for_missing_in_one_sensor_of_unlike_ones():
+    values = np.random.default_rng(0).normal(size=(3, 80)) * [[200.0], [1.0], [5.0]] + [[1000.0], [2.0], [15.0]]
+    values[1, 20:26] = values[2, 40:43] = -200.0
+    (note,) = [note for note in notes_of(values) if "missing-value" in note]
+    assert note.startswith("9 values are -200,")
+    values[2, 40:43] = 15.0
+    values[1, 20:23] = 2.0  # three are left
+    assert any(note.startswith("3 values are -200,") for note in notes_of(values))
+
+
+def test_levels_of_sensors_are_no_code():
+    """Three sensors with a rest of their own each."""
+    values = np.random.default_rng(0).normal(size=(3, 80)) + 50.0
+    values[:, 10:15] = [[1.0], [2.0], [3.0]]
+    assert not any("missing-value" in note for note in notes_of(values))
+
+
 def test_zeros_of_a_night_are_readings():
     values = np.maximum(np.sin(np.arange(60) / 4.0), 0.0) * (50 + np.arange(4))[:, None]
     values[0, 7] = np.nan
