@@ -19,8 +19,8 @@ SEQUENTIAL |= {"biases_rmse": "RMSE of biases", "biases_mae": "MAE of biases"}
 
 
 @options.command()
-@click.argument("model")
-@click.argument("test")
+@options.argument("model")
+@options.argument("test")
 @option("--lists of_lists", "Evaluate lists; always, for a model of clicks.", bool)
 @option("-k cuts", "Length of the lists; may be given several times.", click.IntRange(min=1), (10,), multiple=True)
 @option("--against MODEL", "Another model; report whether the difference is significant.")

@@ -11,7 +11,7 @@ DONE = {"ratings": "rated", "clicks": "clicked"}
 
 
 @options.command()
-@click.argument("model")
+@options.argument("model")
 @option("--user ID", "The user.", required=True)
 @option("--item ID", "The item.", required=True)
 @option("-n count", "Ratings of the user to show.", click.IntRange(min=1), 5)

@@ -2,8 +2,6 @@
 
 from functools import partial
 
-import click
-
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.table import unknown_line, unknown_pairs
 from gpukit.cli.options import option
@@ -13,8 +11,8 @@ TILE = 1 << 20  # pairs predicted and written at a time
 
 
 @options.command()
-@click.argument("model")
-@click.argument("pairs")
+@options.argument("model")
+@options.argument("pairs")
 @option("--output FILE", "Write user,item,prediction here instead of on stdout.")
 @options.force
 @options.table_file

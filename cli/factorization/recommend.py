@@ -20,7 +20,7 @@ from gpukit.io.records import check_ids
 
 
 @options.command()
-@click.argument("model")
+@options.argument("model")
 @option("--user users ID", "For this user; may be given several times.", multiple=True)
 @option("--all everyone", "For every user of the model.", bool)
 @option("--ratings FILE", "For users of a file: item,rating of one, or user,item,rating; clicks without ratings.")

@@ -9,7 +9,7 @@ from gpukit.errors import ParameterError
 
 
 @options.command()
-@click.argument("model")
+@options.argument("model")
 @option("--item ID", "The item.")
 @option("--user ID", "The user.")
 @option("-n count", "How many.", click.IntRange(min=1), 10)

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import click
-
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.options import option
 from gpukit.cli.ranking import steps
@@ -22,8 +20,8 @@ OF_TEST_TITLE += "p of the paired randomization test over queries"
 
 
 @options.command()
-@click.argument("model")
-@click.argument("file")
+@options.argument("model")
+@options.argument("file")
 @option("--output FILE", "Write the scores here; to a name in .trec as a TREC run.  [default: stdout]")
 @options.force
 @option("--metrics", "Print metrics by the labels in FILE too (on stderr).", bool)

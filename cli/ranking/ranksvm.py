@@ -23,7 +23,7 @@ FEATURES = ("auto", "linear", "thresholds", "fourier")
 
 
 @options.command()
-@click.argument("path")
+@options.argument("path")
 @option("--c c C", "Weight of a pair's loss, such as 0.5 or 2^-3; auto: chosen by --metric.  [default: auto]")
 @option("--c-grid GRID", "Choose C on the validation set: 2^-15:2^8, or a list 0.1,1,10.")
 @option("--metric NAME", "Metric that chooses C: pa, pa_ties, tau, map, mrr, mean_ndcg, ndcg@K, p@K or err@K.")

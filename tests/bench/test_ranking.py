@@ -49,12 +49,6 @@ def test_every_shape_is_trained():
     assert "CG steps without a preconditioner" in rows[0].note
 
 
-@pytest.mark.nightly
-def test_solvers(folder):
-    rows = rows_of("solvers", scale=0.02, data=folder)
-    assert len(rows) == 4 * 10 and {row.data for row in rows} == {"generated", "real"}
-
-
 def test_real_data_must_be_there(tmp_path):
     with pytest.raises(DataError, match="GPUKIT_DATA"):
         ranking.mq2008_folds(None)
