@@ -158,9 +158,9 @@ def show_ratings(ask, results):
         columns, title = SEQUENTIAL, f"{ask.model} on {ask.test}, each rating before it is learned"
         lines = [f"{ask.test} has no times: a user's ratings are in the order of the file."][results["by_time"] :]
     else:
-        lines = [table.unknown_line(results["ratings"], *results["unknown"].values(), "ratings")]
-        lines.append(table.outside_line(results["ratings"], results["outside_range"], results["range"]))
-    lines += [table.trained_line(results["ratings"], count, name) for name, count in results["trained"].items()]
+        lines = [*table.unknown_lines(results["ratings"], *results["unknown"].values(), "ratings")]
+        lines += table.range_lines(results["ratings"], results["outside_range"], results["range"])
+    lines += table.trained_lines(results["ratings"], results["trained"])
     report.print_table(results["rows"], columns, title)
     show_differences(results["differences"], ask)
     report.remark_all(lines, ask.quiet)

@@ -1,6 +1,5 @@
 """`gpukit update`: learn from new ratings."""
 
-
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.table import chosen_line, read_table
 from gpukit.cli.options import option
