@@ -32,7 +32,7 @@ MODULES = {  # functions of each module: their names with - for _ are those of t
     "process": "reading first_run commands",
     "ratings": "epochs out_of_core accuracy defaults",
     "recommendations": "lists serve",
-    "sorting": "sorting orders thresholding",
+    "sorting": "sorting thresholding",
     "ranking": "ranking features",
     "imputation": "impute_speed",
     "recovery": "impute_metr_la impute_molene ends",
