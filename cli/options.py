@@ -16,7 +16,6 @@ FILES = ("FILE", "MODEL", "IDS")  # placeholders of options that may name a file
 PATH = click.Path(readable=False)  # completed as the name of a file, and not checked
 AUTO = "auto"  # the number of GPUs with the shortest estimated time
 FROM_DATA = "default: by the ratings"
-METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
 
 
 def option(names, text, kind=None, default=None, **more):

@@ -85,11 +85,8 @@ def check(ask, other):
         if ask.sequential:
             raise ParameterError("--sequential is about predicted ratings, and lists are evaluated here: leave it out.")
         return
-    options = {"--given": ask.given, "--positive-from": ask.positive_from, "--no-baselines": ask.no_baselines or None}
-    options |= {"-k": None if ask.usual_cuts else ask.cuts, "--by": None if ask.by == BY[0] else ask.by}
-    for name, value in options.items():
-        if value is not None:
-            raise ParameterError(f"{name} is about lists, and predicted ratings are evaluated here: add --lists.")
+    reason = "is about lists, and predicted ratings are evaluated here: add --lists."
+    options.refuse_unused("given positive_from no_baselines cuts by", reason)
     if other is not None and other.feedback_ == "implicit":
         raise ParameterError(f"--against {ask.against} is a model of clicks without ratings: add --lists to compare.")
 

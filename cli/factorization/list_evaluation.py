@@ -74,7 +74,9 @@ def show(ask, results):
 
 
 def remarks(full):
-    """Yield the best predictor of a full ranking, and the clicks left out."""
+    """Yield the best predictor of a judging.Report, and the clicks left out; nothing for None."""
+    if full is None:
+        return
     k = full.cuts[0]
     if len(full.judged) > 1:
         yield best_line(full, k)
@@ -194,11 +196,6 @@ def show_training(run):
         k = run.table.cuts[0]
         title += f"; lists of {k} out of all items, {len(run.table.users):,} users"
         report.print_table(run.table.rows(k), KEPT, title)
-
-
-def remarks_of(run):
-    """Return the settings and the comparison of the lists of a run of train-lshmf."""
-    return [chosen_line(run.model.chosen_), *(() if run.table is None else remarks(run.table))]
 
 
 def chosen_line(chosen):

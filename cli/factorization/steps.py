@@ -373,13 +373,13 @@ def show_rest(ask, run):
     if ask.as_json:
         return report.print_result(result(ask, run), run.stages)
     report.echo(run.stages.line())
-    texts = list_evaluation.remarks_of(run) if implicit else remarks(ask, run)
-    report.remark_all((*texts, *next_steps(ask, run)), ask.quiet)
+    chosen_line = list_evaluation.chosen_line if implicit else table.chosen_line
+    texts = list_evaluation.remarks(run.table) if implicit else remarks(ask, run)
+    report.remark_all((chosen_line(run.model.chosen_), *texts, *next_steps(ask, run)), ask.quiet)
 
 
 def remarks(ask, run):
-    """Yield the settings, unknown users and items of the test, and written files."""
-    yield table.chosen_line(run.model.chosen_)
+    """Yield unknown users and items of the test, better predictors, and written files."""
     if run.unknown:
         yield from table.unknown_lines(len(run.test), *run.unknown, "test ratings")
     if ask.test is not None and not isinstance(run.test, RatingsPart):
@@ -400,8 +400,8 @@ def next_steps(ask, run):
     if REFIT in run.stages.seconds:
         n_ratings, seconds = len(run.train) + len(run.test), run.stages.seconds[REFIT]
         yield (
-            f"The saved model was trained again on all {n_ratings:,} ratings in {seconds:.2f} s with the same settings. "
-            f"The figures above are those of the model before, trained on {len(run.train):,}."
+            f"The saved model was trained again on all {n_ratings:,} ratings in {seconds:.2f} s with the same "
+            f"settings. The figures above are those of the model before, trained on {len(run.train):,}."
         )
     elif ask.test_fraction:
         held_out = f"{len(run.test):,} held-out ratings"
