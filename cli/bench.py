@@ -12,10 +12,7 @@ from gpukit.device import resolve
 from gpukit.errors import ParameterError
 from gpukit.persist import check_writable
 
-SHAPES = (
-    *("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"),
-    *("ego-facebook", "64x64x2100", "512x512x2600"),
-)
+SHAPES = (*papers.SHAPES["lsh-mf"], *papers.SHAPES["ranksvm"], "ego-facebook", "64x64x2100", "512x512x2600")
 SCALE = click.FloatRange(0, 1, min_open=True)
 
 

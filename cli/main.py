@@ -170,7 +170,7 @@ def run_alone(arguments=None):
     standard.word_warnings()
     with contextlib.suppress(ParameterError):  # reported by `run`
         if launched_ranks()[1]:  # only the first rank prints, also help
-            standard.shut_output()
+            standard.discard(1)
     code = run(arguments)
     standard.leave()
     return code

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from gpukit import interrupt
-from gpukit.cli import report
+from gpukit.cli import report, standard
 from gpukit.cli.options import AUTO
 from gpukit.device import gpu_count
 from gpukit.errors import ParameterError
@@ -96,17 +96,13 @@ def choose_team_size(ask, seconds):
     """
     if ask.gpus != AUTO:
         return ask.gpus or ask.ranks or 1
-    size, why = chosen(ask.device, seconds)
+    if ask.device in ("auto", "cuda"):
+        count = gpu_count()
+        size, why = choose_gpu_count(seconds() if count > 1 else None, count)
+    else:
+        size, why = 1, f"--device {ask.device} names one place"
     report.remark(f"--gpus auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.silent)
     return size
-
-
-def chosen(device, seconds):
-    """Return (number of GPUs for auto, reason) for a --device."""
-    if device not in ("auto", "cuda"):
-        return 1, f"--device {device} names one place"
-    count = gpu_count()
-    return choose_gpu_count(seconds() if count > 1 else None, count)
 
 
 def check_launched_once(ask):
@@ -132,10 +128,8 @@ def hush():
     The first rank reports for all.
     """
     hushed.append(True)
-    before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        os.dup2(nowhere, stream)
-    os.close(nowhere)
+    before = os.dup(2)
+    standard.discard(1, 2)
     return before
 
 

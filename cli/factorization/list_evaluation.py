@@ -28,7 +28,9 @@ def evaluate_lists(ask, fitted, other, stages, team):
     given_ratings = None if ask.given is None else read_table(ask, ask.given)
     baselines = () if ask.no_baselines else judging.listers_of({"": fitted}, given_ratings)[0].baselines()
     full = judging.judge_lists(models, pairs, ask.cuts, baselines, given_ratings, ask.by, team)
-    compared = [] if other is None else differences_of(full, ask)
+    compared = []
+    for k, (name, label) in itertools.product(full.cuts, METRICS.items()) if other is not None else ():
+        compared.append(difference_row(f"{label}@{k}", full.difference(name, k, seed=ask.seed)))
     stages.done("evaluating")
     return full, compared
 
@@ -121,14 +123,6 @@ def facts_of(results):
 def difference_row(metric, difference):
     """Return the row of a significance.Difference for tables and JSON."""
     return {"metric": metric, **difference._asdict()}
-
-
-def differences_of(report_of_lists, ask):
-    """Return rows of HR, recall and NDCG: the model less the other one."""
-    rows = []
-    for k, (name, label) in itertools.product(report_of_lists.cuts, METRICS.items()):
-        rows.append(difference_row(f"{label}@{k}", report_of_lists.difference(name, k, seed=ask.seed)))
-    return rows
 
 
 def show_differences(rows, ask):
