@@ -3,16 +3,14 @@
 import contextlib
 from pathlib import Path
 
-import click
-
 from gpukit.cli import options, outputs, report
 from gpukit.cli.options import option
 from gpukit.runtime.start import import_reader
 
 
 @options.command()
-@click.argument("source", metavar="IN", type=click.Path())
-@click.argument("output", metavar="OUT", type=click.Path())
+@options.argument("source", metavar="IN")
+@options.argument("output", metavar="OUT")
 @options.ratings_file
 @option("--times", "Keep the times of ratings (timestamp, time, date).", bool)
 @options.null

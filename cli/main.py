@@ -52,12 +52,12 @@ REPLACED = {  # (verb, removed option): what to use instead
     ("update", "--test"): "gpukit evaluate NEW TEST --against OLD compares the models",
     ("evaluate", "--protocol"): "gpukit bench reproduce lsh-mf table10 has it; --lists ranks all items",
     ("bench", "--workers"): "a benchmark runs in one process",
+    ("bench reproduce", "--rows"): "--output adds the rows to a table",
     **dict.fromkeys([("predict", "--evidence"), ("recommend", "--evidence")], "evidence() in Python has it"),
     **dict.fromkeys([("train-lshmf", "--negatives"), ("train-lshmf", "--row-solver")], "LSHMF in Python has it"),
     ("impute", "--holdout"): "--weights auto and --center auto find on hidden values where to stop",
 }
 COMPLETING = "_GPUKIT_COMPLETE"  # set by a shell: bash_source, bash_complete, and the same of zsh and fish
-FILES = ("FILE", "MODEL", "IDS")  # metavars of options that may name a file
 
 
 class LazyGroup(click.Group):
@@ -86,9 +86,7 @@ class LazyGroup(click.Group):
         """Resolve a command name or an alias; suggest the closest verb if it is unknown."""
         args = [ALIASES.get(args[0], args[0]), *args[1:]]
         if ctx.resilient_parsing:  # for a shell
-            name, command, left = super().resolve_command(ctx, args)
-            name_files(command)
-            return name, command, left
+            return super().resolve_command(ctx, args)
         matches = [name for name in VERBS if args[0] and name.startswith(args[0])]  # train: train-lshmf, not rank
         near = matches or difflib.get_close_matches(args[0], VERBS, 1)
         if near and args[0] not in VERBS:
@@ -118,16 +116,6 @@ def gpukit():
     gpukit impute graph.npz --output full.npz            fill in missing values on a graph
     gpukit COMMAND --help                                every option
     """
-
-
-def name_files(command):
-    """Let parameters of a command (None: an unknown one) that take the name of a file be completed as such."""
-    for parameter in command.params if command else ():
-        names_file = isinstance(parameter, click.Argument) or parameter.metavar in FILES
-        if names_file and parameter.type is click.STRING:
-            parameter.type = click.Path(readable=False)  # completed as the name of a file, and not checked
-    for below in command.commands.values() if isinstance(command, click.Group) else ():
-        name_files(below)
 
 
 def is_shared(command):
@@ -182,7 +170,7 @@ def run_alone(arguments=None):
     standard.word_warnings()
     with contextlib.suppress(ParameterError):  # reported by `run`
         if launched_ranks()[1]:  # only the first rank prints, also help
-            standard.shut_output()
+            standard.discard(1)
     code = run(arguments)
     standard.leave()
     return code

@@ -69,6 +69,12 @@ def read_title_of(path):
     return {str(item): title for item, title in read_titles(path).items()}
 
 
+def add_titles(rows, title_of):
+    """Add the title of each row's item, '' for none, if there are titles."""
+    for row in rows if title_of else ():
+        row["title"] = title_of.get(str(row["item"]), "")
+
+
 def closing_remark(device, stages, quiet):
     """Print the device and the seconds on stderr."""
     report.remark(f"On {device}. {stages.line()}", quiet)

@@ -12,9 +12,10 @@ from gpukit.errors import GpukitError, ParameterError
 from gpukit.factorization.settings import FEEDBACK, LOSSES
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
+FILES = ("FILE", "MODEL", "IDS")  # placeholders of options that may name a file
+PATH = click.Path(readable=False)  # completed as the name of a file, and not checked
 AUTO = "auto"  # the number of GPUs with the shortest estimated time
 FROM_DATA = "default: by the ratings"
-METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
 
 
 def option(names, text, kind=None, default=None, **more):
@@ -31,9 +32,15 @@ def option(names, text, kind=None, default=None, **more):
         return click.option(*words, is_flag=True, help=text)
     if isinstance(kind, tuple):
         kind, default = click.Choice(kind), kind[0] if default is None else default
+    kind = PATH if kind is None and metavar in FILES else kind
     names = [word for word in words if word != metavar]
     more |= {} if default is None else {"default": default, "show_default": True}
     return click.option(*names, type=kind, help=text, **{"metavar": metavar, **more})
+
+
+def argument(name, **more):
+    """Return a click argument whose value may be the name of a file."""
+    return click.argument(name, type=PATH, **more)
 
 
 class Count(click.ParamType):

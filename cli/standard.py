@@ -49,10 +49,11 @@ def fill():
     )
 
 
-def shut_output():
-    """Discard further standard output."""
+def discard(*numbers):
+    """Discard what is written on streams from now on; 1: standard output, 2: standard error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
+    for number in numbers:
+        os.dup2(nowhere, number)
     os.close(nowhere)
 
 
@@ -73,4 +74,4 @@ def leave():
         try:
             stream.flush()
         except (OSError, GpukitError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            discard(stream.fileno())

@@ -21,7 +21,7 @@ def synth():
 
 
 @options.command("ratings", synth)
-@click.argument("output", metavar="OUT", type=click.Path())
+@options.argument("output", metavar="OUT")
 @option("--like", "Shape, skew and scale of ratings.", ("netflix", "ml-10m", "yahoo"))
 @option("--scale", "Fraction of its ratings, at most 1; the sides shrink with its square root.", float, 0.01)
 @option("--users", "Number of users, instead of --scale.", COUNT)
@@ -63,7 +63,7 @@ def synth_ratings(ask, stages):
 
 
 @options.command("letor", synth)
-@click.argument("output", metavar="OUT", type=click.Path())
+@options.argument("output", metavar="OUT")
 @option("--like", "Shape: the training set of a fold.", tuple(LETOR), "mslr-web10k")
 @option("--scale", "Fraction of its queries, at most 1; their lengths do not change.", float, 0.01)
 @option("--folds", "Folds of the folder OUT.  [default: 5]", click.IntRange(1, 5))
@@ -99,7 +99,7 @@ def synth_letor(ask, stages):
 
 
 @options.command("graph", synth)
-@option("--output -o FILE", "Where to write it, an .npz that gpukit impute reads.", click.Path(), required=True)
+@option("--output -o FILE", "Where to write it, an .npz that gpukit impute reads.", required=True)
 @option("--like", "Whose degrees.  [default: random]", click.Choice(["random", "ego-facebook"]))
 @option("--vertices", "Vertices.  [default: 400; 4,039 of ego-facebook]", click.IntRange(2))
 @option("--edges FILE", "A real graph: a list of edges or an adjacency.")

@@ -4,13 +4,12 @@ import contextlib
 import os
 import sys
 import time
-import zipfile
 from pathlib import Path
 
 import click
 
 from gpukit import interrupt
-from gpukit.cli import report
+from gpukit.cli import report, standard
 from gpukit.cli.options import AUTO
 from gpukit.device import gpu_count
 from gpukit.errors import ParameterError
@@ -97,17 +96,13 @@ def choose_team_size(ask, seconds):
     """
     if ask.gpus != AUTO:
         return ask.gpus or ask.ranks or 1
-    size, why = chosen(ask.device, seconds)
+    if ask.device in ("auto", "cuda"):
+        count = gpu_count()
+        size, why = choose_gpu_count(seconds() if count > 1 else None, count)
+    else:
+        size, why = 1, f"--device {ask.device} names one place"
     report.remark(f"--gpus auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.silent)
     return size
-
-
-def chosen(device, seconds):
-    """Return (number of GPUs for auto, reason) for a --device."""
-    if device not in ("auto", "cuda"):
-        return 1, f"--device {device} names one place"
-    count = gpu_count()
-    return choose_gpu_count(seconds() if count > 1 else None, count)
 
 
 def check_launched_once(ask):
@@ -133,10 +128,8 @@ def hush():
     The first rank reports for all.
     """
     hushed.append(True)
-    before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        os.dup2(nowhere, stream)
-    os.close(nowhere)
+    before = os.dup(2)
+    standard.discard(1, 2)
     return before
 
 
@@ -165,7 +158,7 @@ def check_sources(sources):
 
 
 def entries(paths, each):
-    """Estimate the number of entries in files or folders; None for a pipe.
+    """Estimate the number of entries in files or folders from their bytes; None for a pipe.
 
     each: bytes per entry by suffix.
     """
@@ -173,24 +166,10 @@ def entries(paths, each):
     for path in map(Path, paths):
         if sinks.is_stream(path):
             return None
-        files = [path] if path.is_file() else path.rglob("*")
-        total += sum(size(file) / each[kind(file, each)] for file in files if file.is_file())
+        for file in filter(Path.is_file, [path, *path.rglob("*")]):
+            suffix = file.suffix.lower()
+            total += file.stat().st_size / each.get(suffix, each["packed" if suffix in PACKED else "text"])
     return total
-
-
-def kind(file, each):
-    """Return the key of `each` for a file."""
-    suffix = file.suffix.lower()
-    return suffix if suffix in each else "packed" if suffix in PACKED else "text"
-
-
-def size(file):
-    """Return the bytes of a file, or of the largest array in an archive."""
-    with contextlib.suppress(zipfile.BadZipFile, NotImplementedError, ValueError):  # reading reports these errors
-        if file.suffix.lower() == ".npz":
-            with zipfile.ZipFile(file) as archive:
-                return max(member.file_size for member in archive.infolist())
-    return file.stat().st_size
 
 
 def seconds_of_ratings(path, estimator):

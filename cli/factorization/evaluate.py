@@ -19,8 +19,8 @@ SEQUENTIAL |= {"biases_rmse": "RMSE of biases", "biases_mae": "MAE of biases"}
 
 
 @options.command()
-@click.argument("model")
-@click.argument("test")
+@options.argument("model")
+@options.argument("test")
 @option("--lists of_lists", "Evaluate lists; always, for a model of clicks.", bool)
 @option("-k cuts", "Length of the lists; may be given several times.", click.IntRange(min=1), (10,), multiple=True)
 @option("--against MODEL", "Another model; report whether the difference is significant.")
@@ -85,11 +85,8 @@ def check(ask, other):
         if ask.sequential:
             raise ParameterError("--sequential is about predicted ratings, and lists are evaluated here: leave it out.")
         return
-    options = {"--given": ask.given, "--positive-from": ask.positive_from, "--no-baselines": ask.no_baselines or None}
-    options |= {"-k": None if ask.usual_cuts else ask.cuts, "--by": None if ask.by == BY[0] else ask.by}
-    for name, value in options.items():
-        if value is not None:
-            raise ParameterError(f"{name} is about lists, and predicted ratings are evaluated here: add --lists.")
+    reason = "is about lists, and predicted ratings are evaluated here: add --lists."
+    options.refuse_unused("given positive_from no_baselines cuts by", reason)
     if other is not None and other.feedback_ == "implicit":
         raise ParameterError(f"--against {ask.against} is a model of clicks without ratings: add --lists to compare.")
 
@@ -158,9 +155,9 @@ def show_ratings(ask, results):
         columns, title = SEQUENTIAL, f"{ask.model} on {ask.test}, each rating before it is learned"
         lines = [f"{ask.test} has no times: a user's ratings are in the order of the file."][results["by_time"] :]
     else:
-        lines = [table.unknown_line(results["ratings"], *results["unknown"].values(), "ratings")]
-        lines.append(table.outside_line(results["ratings"], results["outside_range"], results["range"]))
-    lines += [table.trained_line(results["ratings"], count, name) for name, count in results["trained"].items()]
+        lines = [*table.unknown_lines(results["ratings"], *results["unknown"].values(), "ratings")]
+        lines += table.range_lines(results["ratings"], results["outside_range"], results["range"])
+    lines += table.trained_lines(results["ratings"], results["trained"])
     report.print_table(results["rows"], columns, title)
     show_differences(results["differences"], ask)
     report.remark_all(lines, ask.quiet)

@@ -11,7 +11,7 @@ DONE = {"ratings": "rated", "clicks": "clicked"}
 
 
 @options.command()
-@click.argument("model")
+@options.argument("model")
 @option("--user ID", "The user.", required=True)
 @option("--item ID", "The item.", required=True)
 @option("-n count", "Ratings of the user to show.", click.IntRange(min=1), 5)
@@ -48,11 +48,9 @@ def explain(ask, stages):
 
 def facts_of(explanation, title_of):
     """Return the --json object of an Explanation."""
-    rated = [rating._asdict() for rating in explanation.rated]
-    for row in rated if title_of else ():
-        row["title"] = title_of.get(str(row["item"]), "")
-    title = {"title": title_of.get(str(explanation.item), "")} if title_of else {}
-    return {**explanation._asdict(), **title, "clipped": explanation.clipped, "rated": rated}
+    facts, rated = explanation._asdict(), [rating._asdict() for rating in explanation.rated]
+    models.add_titles([facts, *rated], title_of)
+    return {**facts, "clipped": explanation.clipped, "rated": rated}
 
 
 def show(explanation, count, title_of, learned):

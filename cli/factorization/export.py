@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import click
-
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.options import option
 from gpukit.errors import ParameterError
@@ -12,8 +10,8 @@ from gpukit.persist import load_header
 
 
 @options.command()
-@click.argument("model")
-@click.argument("output", metavar="OUT")
+@options.argument("model")
+@options.argument("output", metavar="OUT")
 @option("--vectors", "Vectors whose products are predictions, in place of factors and biases.", bool)
 @options.force
 @options.printing

@@ -28,7 +28,9 @@ def evaluate_lists(ask, fitted, other, stages, team):
     given_ratings = None if ask.given is None else read_table(ask, ask.given)
     baselines = () if ask.no_baselines else judging.listers_of({"": fitted}, given_ratings)[0].baselines()
     full = judging.judge_lists(models, pairs, ask.cuts, baselines, given_ratings, ask.by, team)
-    compared = [] if other is None else differences_of(full, ask)
+    compared = []
+    for k, (name, label) in itertools.product(full.cuts, METRICS.items()) if other is not None else ():
+        compared.append(difference_row(f"{label}@{k}", full.difference(name, k, seed=ask.seed)))
     stages.done("evaluating")
     return full, compared
 
@@ -74,7 +76,9 @@ def show(ask, results):
 
 
 def remarks(full):
-    """Yield the best predictor of a full ranking, and the clicks left out."""
+    """Yield the best predictor of a judging.Report, and the clicks left out; nothing for None."""
+    if full is None:
+        return
     k = full.cuts[0]
     if len(full.judged) > 1:
         yield best_line(full, k)
@@ -119,14 +123,6 @@ def facts_of(results):
 def difference_row(metric, difference):
     """Return the row of a significance.Difference for tables and JSON."""
     return {"metric": metric, **difference._asdict()}
-
-
-def differences_of(report_of_lists, ask):
-    """Return rows of HR, recall and NDCG: the model less the other one."""
-    rows = []
-    for k, (name, label) in itertools.product(report_of_lists.cuts, METRICS.items()):
-        rows.append(difference_row(f"{label}@{k}", report_of_lists.difference(name, k, seed=ask.seed)))
-    return rows
 
 
 def show_differences(rows, ask):
@@ -194,11 +190,6 @@ def show_training(run):
         k = run.table.cuts[0]
         title += f"; lists of {k} out of all items, {len(run.table.users):,} users"
         report.print_table(run.table.rows(k), KEPT, title)
-
-
-def remarks_of(run):
-    """Return the settings and the comparison of the lists of a run of train-lshmf."""
-    return [chosen_line(run.model.chosen_), *(() if run.table is None else remarks(run.table))]
 
 
 def chosen_line(chosen):

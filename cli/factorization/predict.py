@@ -2,10 +2,8 @@
 
 from functools import partial
 
-import click
-
 from gpukit.cli import models, options, outputs, report
-from gpukit.cli.factorization.table import unknown_line, unknown_pairs
+from gpukit.cli.factorization.table import unknown_lines, unknown_pairs
 from gpukit.cli.options import option
 from gpukit.ratings import read_pairs
 
@@ -13,8 +11,8 @@ TILE = 1 << 20  # pairs predicted and written at a time
 
 
 @options.command()
-@click.argument("model")
-@click.argument("pairs")
+@options.argument("model")
+@options.argument("pairs")
 @option("--output FILE", "Write user,item,prediction here instead of on stdout.")
 @options.force
 @options.table_file
@@ -34,7 +32,7 @@ def predict(ask, stages):
     stages.done("reading")
     outputs.write_csv(ask.output, ["user", "item", "prediction"], predict_blocks(fitted, users, items, stages))
     stages.done("writing")
-    report.remark_all([unknown_line(len(users), *unknown_pairs(fitted, users, items))], ask.quiet)
+    report.remark_all(unknown_lines(len(users), *unknown_pairs(fitted, users, items)), ask.quiet)
     models.closing_remark(chosen, stages, ask.quiet)
 
 

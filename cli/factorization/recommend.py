@@ -18,9 +18,11 @@ from gpukit.factorization.online.inputs import bounds_of
 from gpukit.io.ids import rows_of
 from gpukit.io.records import check_ids
 
+NAMES = ("user", "rank", "item", "score")  # columns
+
 
 @options.command()
-@click.argument("model")
+@options.argument("model")
 @option("--user users ID", "For this user; may be given several times.", multiple=True)
 @option("--all everyone", "For every user of the model.", bool)
 @option("--ratings FILE", "For users of a file: item,rating of one, or user,item,rating; clicks without ratings.")
@@ -72,7 +74,7 @@ def run(ask, stages, team):
             return list(tiles)
         if chosen.is_cuda and team.size == 1:  # the GPU ranks while rows are written
             tiles = read_ahead(tiles)
-        names = ["user", "rank", "item", "score"] + ["title"] * bool(ask.titles)
+        names = [*NAMES, *["title"] * bool(title_of)]
         terminal = ask.output is None or outputs.takes_stdout(ask.output)
         with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
             tiles = rank_tiles(tiles, total, stages, progress, partial(report.remark, quiet=ask.quiet))
@@ -81,7 +83,7 @@ def run(ask, stages, team):
                 check_ids(fitted.item_ids_, "The item id")
                 outputs.write_csv(ask.output, names, blocks_of(tiles, title_of))
             else:
-                rows = table_rows(tiles, names, title_of)
+                rows = table_rows(tiles, title_of)
         stages.done("writing")
     if ask.as_json:
         report.print_result({"recommendations": rows, "device": str(chosen)}, stages)
@@ -178,14 +180,10 @@ def rank_tiles(tiles, total, stages, progress, remark):
         remark(f"Of {total:,} users, {total - filled:,} have an empty list: {none}.")
 
 
-def table_rows(tiles, names, title_of):
+def table_rows(tiles, title_of):
     """Return [dict] of the recommendations for JSON and the table."""
-    rows = []
-    for tile in tiles:
-        values = [column.tolist() for column in tile]
-        if title_of:
-            values.append([title_of.get(str(item), "") for item in values[2]])
-        rows += (dict(zip(names, row)) for row in zip(*values))
+    rows = [dict(zip(NAMES, row)) for tile in tiles for row in zip(*(column.tolist() for column in tile))]
+    models.add_titles(rows, title_of)
     return rows
 
 

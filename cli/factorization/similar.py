@@ -9,7 +9,7 @@ from gpukit.errors import ParameterError
 
 
 @options.command()
-@click.argument("model")
+@options.argument("model")
 @option("--item ID", "The item.")
 @option("--user ID", "The user.")
 @option("-n count", "How many.", click.IntRange(min=1), 10)
@@ -54,8 +54,7 @@ def rows_of(what, neighbors, title_of):
     names = ("rank", what, "score", "common", "ratings")
     columns = (column.tolist() for column in neighbors)
     rows = [dict(zip(names, values)) for values in zip(range(1, len(neighbors[0]) + 1), *columns)]
-    for row in rows if title_of else ():
-        row["title"] = title_of.get(str(row[what]), "")
+    models.add_titles(rows, title_of)
     return rows
 
 

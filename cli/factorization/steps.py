@@ -156,29 +156,24 @@ def describe_input(ask, ratings):
     if feedback == "implicit":
         if ask.plot is not None:
             raise ParameterError("--plot draws RMSE on ratings held out, and these are clicks: leave it out.")
-        return list_evaluation.describe_clicks(ask.ratings, clicks, ratings) + alike(ask, ratings)
+        return list_evaluation.describe_clicks(ask.ratings, clicks, ratings) + doubts(ask, ratings, True)
     if are_pairs(ratings):
         raise DataError(
             f"{ask.ratings} holds {len(ratings):,} pairs without ratings: --feedback explicit finds nothing to learn. "
             "Leave it out, or say which column is the rating with --columns (such as user,item,rating)."
         )
-    return describe_as_ratings(ask, ratings) + unlike_ratings(ask, ratings)
+    return describe_as_ratings(ask, ratings) + doubts(ask, ratings, False)
 
 
-def alike(ask, ratings):
-    """Return the reason why ratings are read as clicks, or ''."""
-    low, high = ratings.scale
-    if ask.feedback != "auto" or ask.positive_from is not None or low < high or low == 1:
-        return ""
-    return f" (every rating is {low:g}; --feedback explicit takes them as ratings)"
-
-
-def unlike_ratings(ask, ratings):
-    """Return a remark on ratings that look like times or clicks, or on users that look like numbers of lines, or ''."""
+def doubts(ask, ratings, clicks):
+    """Return a remark on ratings whose kind --feedback auto may mistake, or ''; clicks: they are taken as clicks."""
     low, high = ratings.scale
     earliest = 1e8  # seconds: numbers that all are larger are times from 1973 on, or of milliseconds
-    if ask.feedback != "auto":
+    if ask.feedback != "auto" or ask.positive_from is not None:
         return ""
+    if clicks:
+        is_one_value = low == high != 1
+        return f" (every rating is {low:g}; --feedback explicit takes them as ratings)" if is_one_value else ""
     if number_lines(ratings):
         return " (each user has one, ids number the lines: --columns -,user,item,rating leaves the first column out)"
     if low >= earliest:
@@ -314,23 +309,6 @@ def save(ask, run, saved, team):
     run.stages.done("writing")
 
 
-def refit_line(ask, train, test, stages):
-    """Describe the training of the saved model and the source of the errors.
-
-    None without a held-out part.
-    """
-    if ask.model is None or not ask.test_fraction:
-        return None
-    if REFIT not in stages.seconds:
-        return (
-            f"The saved model was not trained on the {len(test):,} held-out ratings; its lists leave these items out."
-        )
-    return (
-        f"The saved model was trained again on all {len(train) + len(test):,} ratings in {stages.seconds[REFIT]:.2f} s "
-        f"with the same settings. The figures above are those of the model before, trained on {len(train):,}."
-    )
-
-
 def describe_checkpoint(checkpoint, error=None):
     """Describe the checkpoint after Ctrl-C; error: why it could not be written."""
     if checkpoint is None:
@@ -395,19 +373,18 @@ def show_rest(ask, run):
     if ask.as_json:
         return report.print_result(result(ask, run), run.stages)
     report.echo(run.stages.line())
-    texts = list_evaluation.remarks_of(run) if implicit else remarks(ask, run)
-    report.remark_all((*texts, *next_steps(ask, run)), ask.quiet)
+    chosen_line = list_evaluation.chosen_line if implicit else table.chosen_line
+    texts = list_evaluation.remarks(run.table) if implicit else remarks(ask, run)
+    report.remark_all((chosen_line(run.model.chosen_), *texts, *next_steps(ask, run)), ask.quiet)
 
 
 def remarks(ask, run):
-    """Yield the settings, unknown users and items of the test, and written files."""
-    yield table.chosen_line(run.model.chosen_)
-    if run.unknown and (line := table.unknown_line(len(run.test), *run.unknown, "test ratings")):
-        yield line
+    """Yield unknown users and items of the test, better predictors, and written files."""
+    if run.unknown:
+        yield from table.unknown_lines(len(run.test), *run.unknown, "test ratings")
     if ask.test is not None and not isinstance(run.test, RatingsPart):
-        trained = table.trained_line(len(run.test), table.count_trained(run.model, run.test))
-        outside = table.count_outside(run.model, run.test)
-        yield from filter(None, (trained, table.outside_line(len(run.test), outside, run.model.scale_)))
+        yield from table.trained_lines(len(run.test), {"the model": table.count_trained(run.model, run.test)})
+        yield from table.range_lines(len(run.test), table.count_outside(run.model, run.test), run.model.scale_)
     if run.test is not None:
         simpler = min(run.table[:-1], key=lambda row: row["test_rmse"])
         if round(simpler["test_rmse"], 4) < round(run.table[-1]["test_rmse"], 4):
@@ -417,13 +394,21 @@ def remarks(ask, run):
 
 
 def next_steps(ask, run):
-    """Yield the training data of the saved model and the next command."""
-    if (line := refit_line(ask, run.train, run.test, run.stages)) is not None:
-        yield line
-    if ask.model is not None:
-        user = run.train.user_ids[next(iter(run.train.users[:1]), 0)]
-        following = shlex.join(["gpukit", "recommend", ask.model, "--user", str(user)])
-        yield f"Model saved in {ask.model}. Next: {following}"
+    """Yield the training data of the saved model, the source of the errors, and the next command."""
+    if ask.model is None:
+        return
+    if REFIT in run.stages.seconds:
+        n_ratings, seconds = len(run.train) + len(run.test), run.stages.seconds[REFIT]
+        yield (
+            f"The saved model was trained again on all {n_ratings:,} ratings in {seconds:.2f} s with the same "
+            f"settings. The figures above are those of the model before, trained on {len(run.train):,}."
+        )
+    elif ask.test_fraction:
+        held_out = f"{len(run.test):,} held-out ratings"
+        yield f"The saved model was not trained on the {held_out}; its lists leave these items out."
+    user = run.train.user_ids[next(iter(run.train.users[:1]), 0)]
+    following = shlex.join(["gpukit", "recommend", ask.model, "--user", str(user)])
+    yield f"Model saved in {ask.model}. Next: {following}"
 
 
 def result(ask, run):

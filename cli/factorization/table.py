@@ -83,14 +83,29 @@ def unknown_pairs(fitted, users, items):
     return [int(np.count_nonzero(rows_of(ids, known) < 0)) for ids, known in sides]
 
 
-def unknown_line(total, users, items, what="pairs"):
-    """Return the remark on predictions for unknown users and items; None if all are known."""
-    if not users and not items:
-        return None
-    return (
-        f"Of {total:,} {what}, {users:,} are of users and {items:,} of items without a training rating; those were "
-        "predicted from what is known."
-    )
+def unknown_lines(total, users, items, what="pairs"):
+    """Yield the remark on predictions for unknown users and items, if any."""
+    if users or items:
+        yield (
+            f"Of {total:,} {what}, {users:,} are of users and {items:,} of items without a training rating; those were "
+            "predicted from what is known."
+        )
+
+
+def range_lines(total, outside, scale):
+    """Yield the remark on test ratings outside a model's range (low, high), if any."""
+    if outside:
+        yield f"Of {total:,} test ratings, {outside:,} are outside the model's range, {scale[0]:g} to {scale[1]:g}."
+
+
+def trained_lines(total, trained):
+    """Yield a remark for each model of {name: number of test ratings that it was trained on}, if there are any."""
+    for name, count in trained.items():
+        if count:
+            yield (
+                f"Of {total:,} test ratings, {count:,} are of pairs that {name} was trained on: its errors there are "
+                "lower than on new ratings. Test on others."
+            )
 
 
 def count_trained(model, test):
@@ -103,27 +118,10 @@ def count_trained(model, test):
     return int(click_mask(model._rated, pairs.users, pairs.items[:, None]).sum())
 
 
-def trained_line(total, trained, name="the model"):
-    """Return the remark on test ratings that a model was trained on; None if there are none."""
-    if not trained:
-        return None
-    return (
-        f"Of {total:,} test ratings, {trained:,} are of pairs that {name} was trained on: its errors there are "
-        "lower than on new ratings. Test on others."
-    )
-
-
 def count_outside(model, test):
     """Return the number of test Ratings outside the range that a model predicts."""
     low, high = map(np.float32, model.scale_)
     return int(np.count_nonzero((test.values < low) | (test.values > high)))
-
-
-def outside_line(total, outside, scale):
-    """Return the remark on test ratings outside a model's range (low, high); None if there are none."""
-    if not outside:
-        return None
-    return f"Of {total:,} test ratings, {outside:,} are outside the model's range, {scale[0]:g} to {scale[1]:g}."
 
 
 def _known_values(ids, known, values):

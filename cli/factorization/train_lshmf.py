@@ -24,7 +24,7 @@ AT_LEAST_1, SHARE = click.IntRange(min=1), click.FloatRange(0, 1, max_open=True)
 
 
 @options.command()
-@click.argument("ratings")
+@options.argument("ratings")
 @option("--model FILE", "Save the model here, for predict, recommend and similar.")
 @option("--factors", f"Length F of the factor vectors.  [{options.FROM_DATA}]", AT_LEAST_1)
 @option("--neighbors", f"Neighbours K of an item.  [{options.FROM_DATA}]", click.IntRange(min=0))

@@ -24,7 +24,7 @@ PASSED = {"file_format": "--format", **{name: f"--{name}" for name in "columns s
 
 
 @options.command()
-@click.argument("ratings")
+@options.argument("ratings")
 @option("--grid TEXT", "Settings to try: 'factors=16,64 regularization=0.03'.  [default: by the data]", multiple=True)
 @option("--cv N", "Folds.  [default: 5; of many ratings some of 10]", click.IntRange(2, 255))
 @option("--budget SECONDS", "Begin no training after this time; 0: no limit.", click.FloatRange(0), 900.0)

@@ -1,7 +1,5 @@
 """`gpukit update`: learn from new ratings."""
 
-import click
-
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.table import chosen_line, read_table
 from gpukit.cli.options import option
@@ -11,8 +9,8 @@ from gpukit.factorization.settings import RETRAINED, ROWS
 
 
 @options.command()
-@click.argument("model")
-@click.argument("new")
+@options.argument("model")
+@options.argument("new")
 @option("--model target FILE", "Save the updated model here; MODEL itself with --force.")
 @option("--rows", "Known users and items are adjusted, or stay unchanged (Algorithm 4).", ROWS, "move")
 @option("--widen-scale", "Accept ratings outside the model's scale, and counts below 0 as no clicks.", bool)

@@ -34,7 +34,7 @@ SPECTRAL_ONLY = {  # options of the method spectral, which auto tries too
 
 
 @options.command()
-@click.argument("path", metavar="[FILE]", required=False)
+@options.argument("path", metavar="[FILE]", required=False)
 @option("--edges FILE", "Graph of the sensors: a list of edges or an adjacency (text, Parquet, .npz, .npy).")
 @option("--tensor FILE", "The values, in place of FILE.")
 @option("--coordinates FILE", "Positions, instead of --edges: label, latitude and longitude, or x and y.")

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import click
-
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.options import option
 from gpukit.cli.ranking import steps
@@ -22,8 +20,8 @@ OF_TEST_TITLE += "p of the paired randomization test over queries"
 
 
 @options.command()
-@click.argument("model")
-@click.argument("file")
+@options.argument("model")
+@options.argument("file")
 @option("--output FILE", "Write the scores here; to a name in .trec as a TREC run.  [default: stdout]")
 @options.force
 @option("--metrics", "Print metrics by the labels in FILE too (on stderr).", bool)
@@ -228,15 +226,11 @@ def explain(fitted, documents, numbers):
     values = serve.in_model_order(fitted, query.X, query.names)[rows]
     values = values.toarray() if hasattr(values, "indptr") else values
     scores = parts.sum(axis=1).tolist()
-    part = parts[0] - parts[1] if len(rows) > 1 else parts[0]
-    known = serve.known_features(fitted)
-    numbered = getattr(known, "columns", np.arange(values.shape[1])) + 1
-    names = numbered.tolist() if known is None or hasattr(known, "columns") else known.tolist()
-    table = [
-        {"feature": name, "value": column[0], **({"other": column[1]} if len(rows) > 1 else {}), "part": share}
-        for name, column, share in zip(names, values.T.tolist(), part[:-1].tolist())
-    ]
-    if part[-1]:
-        table.append({"feature": "waves of all features", "part": float(part[-1])})
-    table = [row for row in table if row["part"]]
+    shares = (parts[0] - parts[1:].sum(axis=0)).tolist()
+    names = serve.known_features(fitted)
+    if names is None or hasattr(names, "columns"):  # features have numbers
+        names = getattr(names, "columns", np.arange(values.shape[1])) + 1
+    labels = [*names.tolist(), "waves of all features"]
+    columns = [*(dict(zip(("value", "other"), column)) for column in values.T.tolist()), {}]
+    table = [{"feature": label, **column, "part": part} for label, column, part in zip(labels, columns, shares) if part]
     return documents.qids[first], sorted(table, key=lambda row: -abs(row["part"])), scores

@@ -23,7 +23,7 @@ FEATURES = ("auto", "linear", "thresholds", "fourier")
 
 
 @options.command()
-@click.argument("path")
+@options.argument("path")
 @option("--c c C", "Weight of a pair's loss, such as 0.5 or 2^-3; auto: chosen by --metric.  [default: auto]")
 @option("--c-grid GRID", "Choose C on the validation set: 2^-15:2^8, or a list 0.1,1,10.")
 @option("--metric NAME", "Metric that chooses C: pa, pa_ties, tau, map, mrr, mean_ndcg, ndcg@K, p@K or err@K.")
@@ -101,7 +101,7 @@ def check(ask):
         raise ParameterError(f"--metric {ask.metric} chooses C, and --c {ask.c} names it. Leave out one of them.")
     if ask.position_bias is not None:
         check_real("--position-bias", ask.position_bias, 0.0)
-    ask.metric = ask.metric or options.METRICS[0]
+    ask.metric = ask.metric or "pa"
     steps.check_metrics(ask, ask.metric)
     ask.grid = None if ask.c_grid is None else numbers(ask.c_grid)
     ask.c = "auto" if ask.c in (None, "auto") else one_number(ask.c)
@@ -163,11 +163,8 @@ def list_jobs(ask):
     """
     if not Path(ask.path).is_dir():
         return [_file_job(ask)] if ask.folds is None else _parts_of_file(ask)
-    for name in ("validation", "test", "folds"):
-        if getattr(ask, name) is not None:
-            raise ParameterError(
-                f"--{name} is for a training file, and {ask.path} is a folder with folds. Leave it out."
-            )
+    reason = f"is for a training file, and {ask.path} is a folder with folds. Leave it out."
+    options.refuse_unused("validation test folds", reason)
     folds = find_folds(ask.path)
     if ask.fold is not None:
         folds = [_chosen(folds, ask)]

@@ -447,7 +447,9 @@ def compare_rivals(name, pattern, seed, device):
 
 def pattern_rows(pattern, results):
     """Yield the rows of {table: [Comparison]}: of each table, and the geometric mean over the tables."""
-    ratios = {name: geometric_mean([part.ratio for part in parts]) for name, parts in results.items()}
+    from scipy import stats
+
+    ratios = {name: stats.gmean([part.ratio for part in parts]) for name, parts in results.items()}
     for name, parts in results.items():
         errors = {rival: np.mean([part.errors[rival] for part in parts]) for rival in parts[0].errors}
         text = ", ".join(f"{rival} {error:.4g}" for rival, error in sorted(errors.items(), key=lambda pair: pair[1]))
@@ -459,13 +461,8 @@ def pattern_rows(pattern, results):
     all_parts = [part for parts in results.values() for part in parts]
     shape, note = f"{len(results)} tables", f"worst {max(ratios, key=ratios.get)} {max(ratios.values()):.3f}"
     what = f"{pattern} missing: default over the best rival, geometric mean"
-    yield Row(what, shape, "real", [geometric_mean(list(ratios.values()))], "times its mean absolute error", note)
+    yield Row(what, shape, "real", [float(stats.gmean(list(ratios.values())))], "times its mean absolute error", note)
     covered = float(np.mean([part.coverage for part in all_parts]))
     yield Row(f"{pattern} missing: 90 % intervals", shape, "real", [covered], "share within", "mean over tables")
     score = float(np.mean([part.crps for part in all_parts]))
     yield Row(f"{pattern} missing: CRPS", shape, "real", [score], "times the mean absolute error", "mean over tables")
-
-
-def geometric_mean(values):
-    """Return the geometric mean of positive values."""
-    return float(np.exp(np.log(np.maximum(values, 1e-300)).mean()))

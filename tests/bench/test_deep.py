@@ -22,10 +22,7 @@ class Network:
 
     def __init__(self, n_steps, n_features, **options):
         assert n_steps == deep.WINDOW and options["device"] == "cpu"
-        self.shape, self.model, self.hooks = (n_steps, n_features), self, []
-
-    def register_forward_pre_hook(self, hook):
-        self.hooks.append(hook)
+        self.shape = n_steps, n_features
 
     def fit(self, train, validation):
         assert train["X"].shape[1:] == self.shape == validation["X_ori"].shape[1:]
@@ -34,8 +31,6 @@ class Network:
         assert np.array_equal(train["X"][:: deep.WINDOW], validation["X"], equal_nan=True)
         with contextlib.suppress(KeyboardInterrupt):  # as PyPOTS does
             self.during()
-            for hook in self.hooks:
-                hook(self, ())
 
     def predict(self, data):
         out, place = data["X"].copy(), np.arange(deep.WINDOW)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gpukit.cli import models
 from gpukit.cli.factorization.table import check_known
 from gpukit.errors import DataError
 
@@ -38,3 +39,11 @@ def test_ids_are_matched_as_they_are_spelled():
     assert check_known(["7"], np.array([3, 7]), "user").tolist() == [7]
     with pytest.raises(DataError, match="user 007 is not"):
         check_known(["007"], np.array([3, 7]), "user")
+
+
+def test_titles_are_found_by_integers_and_texts():
+    rows = [{"item": 7}, {"item": "x"}]
+    models.add_titles(rows, {})
+    assert rows == [{"item": 7}, {"item": "x"}]
+    models.add_titles(rows, {"7": "Seven"})
+    assert rows == [{"item": 7, "title": "Seven"}, {"item": "x", "title": ""}]
