@@ -1,5 +1,6 @@
 """`gpukit bench`: run benchmarks, repeat tables of the papers, and add rows to the benchmark table."""
 
+import csv
 import os
 
 import click
@@ -10,9 +11,12 @@ from gpukit.cli import options, outputs, report
 from gpukit.cli.options import option
 from gpukit.device import resolve
 from gpukit.errors import ParameterError
-from gpukit.persist import check_writable
+from gpukit.persist import atomic_write, check_writable
 
-SHAPES = (*papers.SHAPES["lsh-mf"], *papers.SHAPES["ranksvm"], "ego-facebook", "64x64x2100", "512x512x2600")
+SHAPES = (
+    *("ml-10m", "netflix", "yahoo", "mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"),
+    *("ego-facebook", "64x64x2100", "512x512x2600"),
+)
 SCALE = click.FloatRange(0, 1, min_open=True)
 
 
@@ -21,11 +25,12 @@ SCALE = click.FloatRange(0, 1, min_open=True)
 @click.argument("items", nargs=-1, metavar="[TABLE|FIGURE]...")
 @option("--scale", "Fraction of the ratings, queries or vertices.", SCALE, 1.0)
 @option("--shape shapes NAME", "Use only these shapes of generated data.", multiple=True)
-@option("--output FILE", "Add the rows to this csv file, such as docs/benchmarks.csv; notes have the paper's values.")
+@option("--output FILE", "Write the table here as csv.")
+@option("--rows FILE", "Add the rows to this benchmark table, such as docs/benchmarks.csv.")
 @option("--plot FILE", "Draw curves, or the paper's values and ours (png, pdf, svg).")
 @options.force
 @options.device
-def reproduce(paper, items, output, plot, force, **measured):
+def reproduce(paper, items, output, plot, rows, force, **measured):
     """Repeat tables and figures of a PAPER (default: all) and print the paper's values next to ours.
 
     PAPER is lsh-mf (Li et al. 2022: Tables 4, 6 to 10, Figs. 6 to 10), imputation (Zhou and Zhang 2021: Tables 2 and 3,
@@ -43,19 +48,22 @@ def reproduce(paper, items, output, plot, force, **measured):
         if name not in known:
             raise ParameterError(f"{paper} has no {item!r} to reproduce. Choose from {', '.join(known)}.")
     check_shapes(paper, measured["shapes"])
-    outputs.check_output(plot, "--plot", force=force)
+    for path, name in ((output, "--output"), (plot, "--plot")):
+        outputs.check_output(path, name, force=force)
     outputs.check_plot(plot)
-    if output is not None:
-        check_writable(output)
+    if rows is not None:
+        check_writable(rows)
     device, data = resolve(measured.pop("device")), os.environ.get("GPUKIT_DATA")
     results = []
     for result in reproduce_items(paper, names, Conditions(device, data=data, **measured)):
         results.append(result)
         report.echo(line_of(result))
-        if output is not None:
-            measurement.append(output, [measurement.line(papers.benchmark_row(paper, result.row), device)])
+        if rows is not None:
+            measurement.append(rows, [measurement.line(papers.benchmark_row(paper, result.row), device)])
     if not results:
         raise ParameterError(f"{paper} {' '.join(items)} measured nothing: it needs real data in GPUKIT_DATA.")
+    if output is not None:
+        write_table(output, results)
     if plot is not None:
         draw(results, plot)
 
@@ -86,6 +94,12 @@ def line_of(result):
     printed = "-" if result.paper is None else f"{result.paper:g}"
     ratio = "" if result.ratio is None else f", ours/paper {result.ratio:.3g}"
     return f"{row.what} | {row.shape}, {row.data} | paper {printed}, ours {result.ours:.5g} {row.unit}".rstrip() + ratio
+
+
+def write_table(path, results):
+    """Write the cells of the results as csv."""
+    with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([papers.COLUMNS, *(result.cells() for result in results)])
 
 
 def draw(results, path):

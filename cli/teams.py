@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import click
@@ -158,7 +159,7 @@ def check_sources(sources):
 
 
 def entries(paths, each):
-    """Estimate the number of entries in files or folders from their bytes; None for a pipe.
+    """Estimate the number of entries in files or folders; None for a pipe.
 
     each: bytes per entry by suffix.
     """
@@ -166,10 +167,24 @@ def entries(paths, each):
     for path in map(Path, paths):
         if sinks.is_stream(path):
             return None
-        for file in filter(Path.is_file, [path, *path.rglob("*")]):
-            suffix = file.suffix.lower()
-            total += file.stat().st_size / each.get(suffix, each["packed" if suffix in PACKED else "text"])
+        files = [path] if path.is_file() else path.rglob("*")
+        total += sum(size(file) / each[kind(file, each)] for file in files if file.is_file())
     return total
+
+
+def kind(file, each):
+    """Return the key of `each` for a file."""
+    suffix = file.suffix.lower()
+    return suffix if suffix in each else "packed" if suffix in PACKED else "text"
+
+
+def size(file):
+    """Return the bytes of a file, or of the largest array in an archive."""
+    with contextlib.suppress(zipfile.BadZipFile, NotImplementedError, ValueError):  # reading reports these errors
+        if file.suffix.lower() == ".npz":
+            with zipfile.ZipFile(file) as archive:
+                return max(member.file_size for member in archive.infolist())
+    return file.stat().st_size
 
 
 def seconds_of_ratings(path, estimator):

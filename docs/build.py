@@ -67,7 +67,7 @@ PAPERS_HEAD = """# Tables and figures of the papers
 
 Generated from benchmarks.csv by docs/build.py (`make docs`); do not edit. Rows are added by
 
-    gpukit bench reproduce PAPER [TABLE|FIGURE ...] --output docs/benchmarks.csv
+    gpukit bench reproduce PAPER [TABLE|FIGURE ...] --rows docs/benchmarks.csv
 
 ([guide](guides/papers.md)). Values on generated data compare with the paper's only in their order; times were measured
 on other hardware than the paper's. Cells and kinds of data: [benchmarks](benchmarks.md).

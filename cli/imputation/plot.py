@@ -112,10 +112,13 @@ def draw_map(axis, done, coordinates):
     lacking = np.isfinite(deviation).any(axis=1)
     axis.scatter(x[~lacking], y[~lacking], color="0.6", s=10, zorder=2)
     means = np.nanmean(deviation[lacking], axis=1)
-    image = axis.scatter(x[lacking], y[lacking], c=means, s=25, zorder=3, **limits_of(means))
+    low, high, differ = limits_of(means)
+    image = axis.scatter(x[lacking], y[lacking], c=means, s=25, zorder=3, vmin=low, vmax=high)
     names = ("longitude", "latitude") if coordinates.degrees else ("x", "y")
-    axis.set(title="standard deviation of imputed values", xlabel=names[0], ylabel=names[1])
-    axis.figure.colorbar(image, ax=axis)
+    suffix = "" if differ or not len(means) else f": {means[0]:.3g}"
+    axis.set(title=f"standard deviation of imputed values{suffix}", xlabel=names[0], ylabel=names[1])
+    if differ:
+        axis.figure.colorbar(image, ax=axis)
 
 
 def draw_slices(figure, done, vertex):
@@ -126,16 +129,30 @@ def draw_slices(figure, done, vertex):
     shown["completed"] = done.model.completed_.reshape(data.tensor.shape)[vertex]
     if data.truth is not None:
         shown["true"] = data.truth[vertex]
-    limits = limits_of(shown.get("true", shown["completed"]))
+    known = shown.get("true", shown["completed"])
+    low, high, differ = limits_of(known)
     axes = figure.subplots(1, len(shown))
     for axis, (name, values) in zip(axes, shown.items()):
-        image = axis.imshow(np.ma.masked_invalid(values), aspect="auto", interpolation="nearest", **limits)
+        image = axis.imshow(np.ma.masked_invalid(values), aspect="auto", interpolation="nearest", vmin=low, vmax=high)
         axis.set(title=f"vertex {vertex_name(data, vertex)}, {name}", facecolor="0.85")
-    axes[0].figure.colorbar(image, ax=list(axes))
+    if differ:
+        axes[0].figure.colorbar(image, ax=list(axes))
+    else:
+        axes[-1].set_xlabel(f"all {known.flat[0]:.4g}")
 
 
 def limits_of(values):
-    """Return {vmin, vmax} of a scale; equal values have a wider one, so that rounding has no colours."""
-    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    margin = abs(high) / 10 or 1.0 if np.isclose(low, high, rtol=1e-6, atol=0.0) else 0.0
-    return {"vmin": low - margin, "vmax": high + margin}
+    """Return the (least, greatest) value of a scale, and whether values differ.
+
+    Differences within rounding do not count. A scale of equal values extends by a tenth of their size, or 1, to both
+    sides.
+    """
+    rounding = 1e-6  # of the largest number: a smaller range is float32 rounding
+    known = np.asarray(values, np.float64)
+    known = known[np.isfinite(known)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+    size = max(abs(low), abs(high))
+    if high - low > rounding * size:
+        return low, high, True
+    middle, margin = low / 2 + high / 2, size / 10 or 1.0
+    return middle - margin, middle + margin, False

@@ -10,7 +10,7 @@
 | recommendations.py | lists; single answers, batches and threads of a fitted model;                  |
 |                   | loading its file                                                                      |
 | sorting.py        | segmented sort and singular-value thresholding compared with torch and numpy          |
-| ranking.py        | RankSVM on generated documents; LightGBM and XGBoost; Jin and Lin 2014                 |
+| ranking.py        | RankSVM on generated documents; CPU solvers, LightGBM and XGBoost                      |
 | imputation.py, recovery.py | imputation: speed, accuracy                                                 |
 | deep.py           | imputation compared with networks of PyPOTS                                            |
 | clicks.py         | NCF's MovieLens 1M (real): epochs of iALS, Table 10 of Li et al. 2022                |
@@ -32,8 +32,8 @@ MODULES = {  # functions of each module: their names with - for _ are those of t
     "process": "reading first_run commands",
     "ratings": "epochs out_of_core accuracy defaults",
     "recommendations": "lists serve",
-    "sorting": "sorting thresholding",
-    "ranking": "ranking features",
+    "sorting": "sorting orders thresholding",
+    "ranking": "ranking solvers features",
     "imputation": "impute_speed",
     "recovery": "impute_metr_la impute_molene ends",
     "deep": "deep",

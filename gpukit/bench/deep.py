@@ -100,9 +100,25 @@ def train_network(name, table, device):
         verbose=False,
     )
     validation = {"X": windows(seen, WINDOW), "X_ori": windows(table, WINDOW)}
-    with interrupt.defer():  # PyPOTS goes on after KeyboardInterrupt, with a network that is not trained
+    with end_training() as check:
+        model.model.register_forward_pre_hook(lambda *_: check())
         model.fit({"X": windows(seen, 1)}, validation)
     return model
+
+
+@contextlib.contextmanager
+def end_training():
+    """Yield a function that ends PyPOTS' training after a request to stop; training goes on after KeyboardInterrupt."""
+    with interrupt.defer() as request:
+
+        def check():
+            if request.requested is not None:
+                raise SystemExit
+
+        try:
+            yield check
+        except SystemExit:
+            raise interrupt.Interrupted(request.requested) from None
 
 
 def windows(table, stride):

@@ -1,4 +1,4 @@
-"""Benchmarks of linear RankSVM on generated documents, and of trees.
+"""Benchmarks of linear RankSVM on generated documents, of its CPU solvers, and of trees.
 
 Results are checked on the CPU by an order-statistic tree, which shares neither the level tree nor the fused pass.
 
@@ -29,6 +29,7 @@ from gpukit.ranking import RankSVM, cpu
 from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.solvers import tron
 from gpukit.ranking.solvers.objective import Objective, Preconditioner
+from gpukit.runtime import thread_count
 
 SHAPES = ("mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007")
 C, EPS, MOST = 1.0, 1e-5, 200
@@ -126,11 +127,48 @@ def product_step(run, v, exact):
     return Repeated(*session.product.walk(0.0, exact))
 
 
+SOLVERS = ("scan", "ost", "dcm", "p-swx")
+TENTHS = ("mq2008-list", "mq2007-list", "mslr-web10k")
+
+
 @functools.lru_cache(maxsize=1)
 def mq2008_folds(folder):
     """Return [{part: Documents}] of MQ2008's five folds."""
     folds = find_folds(require_data(folder, "MQ2008"))
     return [{part: read_letor(getattr(fold, part)) for part in ("train", "vali", "test")} for fold in folds]
+
+
+def solvers(conditions):
+    """Time fits of the CPU's solvers on one thread and on their choice; DCM and OST with plain CG as well."""
+    if conditions.device.is_cuda:
+        return
+    tenth = conditions._replace(scale=0.1 * conditions.scale)
+    for _, shape, documents in tenth.generate(generate_documents, TENTHS):
+        yield from solver_rows(documents, shape, "generated")
+    if conditions.select(("mq2008",)):
+        yield from solver_rows(mq2008_folds(conditions.data)[0]["train"], "MQ2008 fold 1", "real")
+
+
+def solver_rows(documents, shape, data):
+    """Yield rows of each solver, which must agree on f."""
+    cases = [(solver, True, threads) for threads in (1, None) for solver in SOLVERS]
+    f = None
+    for solver, precondition, threads in (*cases, ("dcm", False, 1), ("ost", False, 1)):
+        times, model = time_fit(documents, solver, precondition, threads)
+        f = model.objective_ if f is None else f
+        check_near(f"objective by {solver}", model.objective_, f, 1e-6)
+        kind = "threads as it chooses" if threads is None else f"{threads} thread"
+        what = f"the whole fit by {solver}{'' if precondition else ' with plain CG'}, {kind}"
+        note = f"{len(documents.y):,} x {documents.X.shape[1]}, {model.n_pairs_:,} pairs; "
+        note += f"{model.n_iter_} Newton and {model.n_cg_} CG steps"
+        yield Row(what, shape, data, times, "s", note)
+
+
+def time_fit(documents, solver, precondition, threads):
+    """Return ([seconds], the model) of fits on the CPU."""
+    model = RankSVM(C, eps=EPS, solver=solver, precondition=precondition, device="cpu")
+    with thread_count.limit_threads(threads):
+        return seconds(lambda: model.fit(documents), 5), model
 
 
 NDCG = "ndcg@10"

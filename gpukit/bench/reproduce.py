@@ -27,12 +27,15 @@ SHAPES = {  # of generated data that a paper's items can be restricted to
 }
 POINT = re.compile(r"(\d[\d.e+-]*) s (-?\d[\d.e+-]*)(?=;|$)")
 THOUSAND = {("s", "ms"): 1000.0}  # (unit of the paper, of the row): factor
+COLUMNS = ("item", "what", "shape", "data", "paper", "ours", "unit", "ours/paper", "note")
+
 PREFIXES = {"lsh-mf": "", "imputation": "Imputation, ", "ranksvm": "RankSVM, "}  # of rows in the benchmark table
 
 
 class Reproduction(NamedTuple):
-    """A measurement.Row of a table or figure, the value of the paper in the row's unit or None, ours."""
+    """A row of a table or figure: item of PAPERS, record.Row, value of the paper in the row's unit or None, ours."""
 
+    item: str
     row: object
     paper: float | None
     ours: float
@@ -42,12 +45,17 @@ class Reproduction(NamedTuple):
         """Ours over the paper's value; None without one."""
         return self.ours / self.paper if self.paper else None
 
+    def cells(self):
+        """Return the cells of COLUMNS."""
+        row = self.row
+        return self.item, row.what, row.shape, row.data, self.paper, self.ours, row.unit, self.ratio, row.note
+
 
 def reproduce(paper, items, conditions):
     """Yield the Reproductions of items of a paper (all without names)."""
     for item in items or PAPERS[paper]:
         for row in find(PAPERS[paper][item])(conditions):
-            yield Reproduction(row, printed_value(row), float(np.median(row.samples)))
+            yield Reproduction(item, row, printed_value(row), float(np.median(row.samples)))
 
 
 def benchmark_row(paper, row):

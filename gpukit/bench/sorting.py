@@ -21,6 +21,18 @@ from gpukit.errors import DataError
 from gpukit.svt import cpu, products
 from gpukit.svt.products import ProductThresholding
 
+ORDERS = {  # random float64 keys (n,) in the order of each kind
+    "random": lambda keys: keys,
+    "sorted": np.sort,
+    "reversed": lambda keys: np.sort(keys)[::-1],
+    "reversed, with ties": lambda keys: np.sort(np.round(50 * keys))[::-1],
+    "five levels": lambda keys: np.clip(np.round(keys), -2, 2) / 3,
+    "sorted but the least last": lambda keys: np.roll(np.sort(keys), -1),
+    "sorted but 1 % anywhere": lambda keys: np.where(np.abs(keys) > 2.576, keys, np.sort(keys)),
+    "rising, then falling": lambda keys: np.r_[np.sort(keys[::2]), np.sort(keys[1::2])[::-1]],
+    "saw-tooth": lambda keys: np.arange(len(keys)) % 100.0,
+}
+
 
 def web30k_offsets(scale):
     """Return offsets (m + 1,) int64 of log-normal segments with WEB30K's number, mean and longest length."""
@@ -73,6 +85,22 @@ def sorting(conditions):
         yield Row(f"segmented sort {keys.dtype}", shape, "generated", samples, "ms", note)
         if dtype == np.float32 and (samples := torch_samples(keys, offsets, conditions.device)):
             yield Row("torch.sort float32 packed in 64 bits", shape, "generated", samples, "ms", note)
+
+
+def orders(conditions):
+    """Compare the CPU's sort of keys in several orders with numpy's stable argsort of each segment."""
+    if conditions.device.is_cuda:
+        return
+    for length in (16, 1 << 10, 1 << 14, 1 << 17, 1 << 20):
+        offsets = np.arange(max(1, round(conditions.scale * (1 << 20) / length)) + 1, dtype=np.int64) * length
+        normal = np.random.default_rng(1).normal(size=offsets[-1])
+        for name, arrange in ORDERS.items():
+            segments = [arrange(part) for part in np.split(normal, offsets[1:-1])]
+            loop = milliseconds(lambda: [np.argsort(part, kind="stable") for part in segments], 9)  # noqa: B023
+            ratios = np.median(loop) / sort_samples(np.concatenate(segments), offsets, conditions.device)
+            note = f"{offsets[-1] / 1e6:.2f} million float64 keys in {len(offsets) - 1} segments"
+            what = f"segmented sort, numpy's loop against it: {name}"
+            yield Row(what, f"length {length}", "generated", ratios, "times", note)
 
 
 SLICES = {50: 4039, 64: 2100, 128: 2100, 512: 64}  # number of slices by rows and columns of each

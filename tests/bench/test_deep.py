@@ -22,7 +22,10 @@ class Network:
 
     def __init__(self, n_steps, n_features, **options):
         assert n_steps == deep.WINDOW and options["device"] == "cpu"
-        self.shape = n_steps, n_features
+        self.shape, self.model, self.hooks = (n_steps, n_features), self, []
+
+    def register_forward_pre_hook(self, hook):
+        self.hooks.append(hook)
 
     def fit(self, train, validation):
         assert train["X"].shape[1:] == self.shape == validation["X_ori"].shape[1:]
@@ -31,6 +34,8 @@ class Network:
         assert np.array_equal(train["X"][:: deep.WINDOW], validation["X"], equal_nan=True)
         with contextlib.suppress(KeyboardInterrupt):  # as PyPOTS does
             self.during()
+            for hook in self.hooks:
+                hook(self, ())
 
     def predict(self, data):
         out, place = data["X"].copy(), np.arange(deep.WINDOW)

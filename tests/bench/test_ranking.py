@@ -1,11 +1,13 @@
 """The benchmarks of learning to rank on the CPU: each has rows, and fails on a wrong result."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from gpukit import bench, device
 from gpukit.bench import Conditions, measurement, ranking
-from gpukit.documents import synth_letor
+from gpukit.documents import synth_letor, write_folds
 from gpukit.errors import DataError
 
 CPU = device.resolve("cpu")
@@ -26,6 +28,15 @@ def tiny():
     return synth_letor("mq2007", 0.02, 0)
 
 
+@pytest.fixture
+def folder(tmp_path):
+    """Five folds of generated documents in place of MQ2008."""
+    write_folds(synth_letor("mq2008", 0.06, 0), tmp_path / "MQ2008")
+    ranking.mq2008_folds.cache_clear()
+    yield str(tmp_path)
+    ranking.mq2008_folds.cache_clear()
+
+
 @pytest.mark.nightly
 def test_every_shape_is_trained():
     rows = rows_of("ranking", scale=0.003)
@@ -36,6 +47,12 @@ def test_every_shape_is_trained():
         "the whole fit",
     ]
     assert "CG steps without a preconditioner" in rows[0].note
+
+
+@pytest.mark.nightly
+def test_solvers(folder):
+    rows = rows_of("solvers", scale=0.02, data=folder)
+    assert len(rows) == 4 * 10 and {row.data for row in rows} == {"generated", "real"}
 
 
 def test_real_data_must_be_there(tmp_path):
@@ -68,6 +85,18 @@ def test_a_wrong_training_is_not_timed(tiny, monkeypatch):
     monkeypatch.setattr(ranking, "minimize", lambda *_, **__: right._replace(objective=right.objective * 1.01))
     with pytest.raises(DataError, match="objective has a relative error"):
         ranking.time_minimize(run)
+
+
+def test_solvers_that_disagree_are_an_error(tiny, monkeypatch):
+    def fit(documents, solver, precondition, threads):
+        objective = 5.0 if solver == "scan" else 5.0001
+        return [1.0], SimpleNamespace(objective_=objective, n_pairs_=1, n_iter_=1, n_cg_=1)
+
+    monkeypatch.setattr(ranking, "time_fit", fit)
+    rows = ranking.solver_rows(tiny, "tiny", "generated")
+    assert next(rows).what == "the whole fit by scan, 1 thread"
+    with pytest.raises(DataError, match="objective by ost"):
+        next(rows)
 
 
 def test_shapes_can_be_named():

@@ -37,6 +37,7 @@ def test_the_sorting_benchmarks_run():
     rows = list(bench.find("sorting")(conditions))
     assert [row.what for row in rows] == ["segmented sort float32", "segmented sort float64"]
     assert rows[0].shape == "mslr-web30k x 0.002"
+    assert len([*bench.find("orders")(conditions)]) == 5 * len(sorting.ORDERS)
 
 
 def test_the_sorting_benchmarks_check_their_result():

@@ -56,15 +56,17 @@ def test_benchmarks_without_their_data_are_skipped_unless_named(verb, monkeypatc
 @pytest.mark.slow
 def test_the_command_writes_a_table_and_a_picture(verb, tmp_path, monkeypatch):
     monkeypatch.delenv("GPUKIT_DATA", raising=False)
-    table, picture = tmp_path / "t.csv", tmp_path / "p.png"
+    table, picture, record = tmp_path / "t.csv", tmp_path / "p.png", tmp_path / "rows.csv"
     words = "--shape", "mq2008", "--scale", 0.01, "--device", "cpu", "--output", table, "--plot", picture
+    words += "--rows", record
     result = verb("bench", "reproduce", "ranksvm", "Table 1", "fig1", *words)
     assert result.code == 0 and "paper 52325, ours" in result.out and "Fig. 1 DCM" in result.out
-    rows = list(csv.DictReader(table.read_text().splitlines()))
-    names = [one["what"] for one in rows]
-    assert len(names) == 10 and all(name.startswith("RankSVM, Table 1 ") for name in names[:6])
-    assert all(name.startswith("RankSVM, Fig. 1 ") for name in names[6:]) and "the paper: 9630" in rows[0]["note"]
-    assert tuple(rows[0]) == measurement.COLUMNS and rows[0]["device"].startswith("cpu (")
+    with open(table, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [one["item"] for one in rows] == ["table1"] * 6 + ["fig1"] * 4 and rows[0]["paper"] == "9630.0"
+    kept = list(csv.DictReader(record.read_text().splitlines()))
+    assert [one["what"] for one in kept] == [f"RankSVM, {one['what']}" for one in rows]
+    assert tuple(kept[0]) == measurement.COLUMNS and kept[0]["device"].startswith("cpu (")
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
@@ -78,8 +80,7 @@ def test_unknown_items_are_refused(verb):
     [
         (("ranksvm", "--shape", "netflix"), "ranksvm has no generated shape 'netflix'. Choose from mq2008, mq2007"),
         (("imputation", "--shape", "ml-10m"), "imputation has no generated shape 'ml-10m'. Leave --shape out."),
-        (("ranksvm", "--output", "nowhere/rows.csv"), "nowhere/rows.csv: the folder"),
-        (("ranksvm", "--rows", "rows.csv"), "No such option '--rows'. (--output adds the rows to a table)"),
+        (("ranksvm", "--rows", "nowhere/rows.csv"), "nowhere/rows.csv: the folder"),
         ((), "Choose from: lsh-mf, imputation, ranksvm"),
     ],
 )
@@ -93,7 +94,7 @@ def test_all_items_of_a_paper_without_those_whose_data_are_missing(verb, monkeyp
     def reproduce(paper, items, conditions):
         if items == ["table10"]:
             raise measurement.MissingDataError("ncf is needed")
-        yield bench.papers.Reproduction(ROW, None, 2.0)
+        yield bench.papers.Reproduction(items[0], ROW, None, 2.0)
 
     monkeypatch.setattr(bench.papers, "reproduce", reproduce)
     result = verb("bench", "reproduce", "lsh-mf", "--device", "cpu", "--output", tmp_path / "t.csv")

@@ -38,7 +38,7 @@ def row(note, unit="ms", sample=3.0):
 )
 def test_printed_values_are_in_the_unit_of_the_row(what, shape, unit, value):
     printed = Row(what, shape, "generated", [3.0], unit)
-    result = papers.Reproduction(printed, papers.printed_value(printed), 3.0)
+    result = papers.Reproduction("table4", printed, papers.printed_value(printed), 3.0)
     assert result.paper == value and result.ratio == (value and 3.0 / value)
 
 
