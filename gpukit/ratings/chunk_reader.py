@@ -403,28 +403,28 @@ def _check_numbers(numbers, dtype, where):
 def _ids(source, ids, start, what):
     """Return a batch's ids: integers, or Words of text."""
     import pyarrow
+    from pyarrow import compute, types
+
+    from gpukit.io.tables import spell_each
 
     ids = source.ids(ids, start, f"{what} id")
-    kind = ids.type.value_type if pyarrow.types.is_dictionary(ids.type) else ids.type
-    if pyarrow.types.is_integer(kind):
-        plain = ids.dictionary_decode() if kind != ids.type else ids
-        if plain.type != pyarrow.uint64():
-            return from_arrow(plain.cast(pyarrow.int64()))
-        ids = plain
-    if pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind):
+    ids = ids.dictionary_decode() if types.is_dictionary(ids.type) else ids  # a dictionary may hold unused words
+    if types.is_integer(ids.type) and ids.type != pyarrow.uint64():
+        return from_arrow(ids.cast(pyarrow.int64()))
+    if types.is_floating(ids.type) or types.is_decimal(ids.type):
         whole = id_array(ids.to_numpy(zero_copy_only=False), what, whole=True)
         if whole.dtype == np.int64 or all(-(2**63) <= value < 2**63 for value in whole):
             return whole.astype(np.int64)
         ids = pyarrow.array([str(value) for value in whole])
-    encoded = ids if pyarrow.types.is_dictionary(ids.type) else ids.dictionary_encode()
-    used, index = np.unique(from_arrow(encoded.indices), return_inverse=True)  # a dictionary may hold unused words
-    words = [str(word) for word in encoded.dictionary.take(pyarrow.array(used)).to_pylist()]
-    for position, word in enumerate(words):
-        if not word or "\0" in word:
-            row, lacks = start + int(np.argmax(index == position)) + 1, "a byte of 0 in its" if word else "no"
-            raise DataError(f"{source.name}, row {row:,} has {lacks} {what} id. Correct or remove such rows first.")
-    distinct = pyarrow.array([word.encode() for word in words], pyarrow.large_binary())
-    return Words(pyarrow.DictionaryArray.from_arrays(index.astype(np.int32), distinct))
+    is_text = types.is_string(ids.type) or types.is_large_string(ids.type)
+    encoded = ids.dictionary_encode() if is_text else spell_each(ids, str)
+    words = encoded.dictionary.cast(pyarrow.large_string())
+    wrong = compute.index(compute.or_(compute.equal(words, ""), compute.match_substring(words, "\0")), True).as_py()
+    if wrong >= 0:
+        row = start + compute.index(encoded.indices, wrong).as_py() + 1
+        lacks = "a byte of 0 in its" if words[wrong].as_py() else "no"
+        raise DataError(f"{source.name}, row {row:,} has {lacks} {what} id. Correct or remove such rows first.")
+    return Words(pyarrow.DictionaryArray.from_arrays(encoded.indices, words.view(pyarrow.large_binary())))
 
 
 def _times(source, times, start, lenient):
