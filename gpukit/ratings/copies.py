@@ -20,7 +20,7 @@ from gpukit.errors import DataError
 from gpukit.io import archives, sinks, sources, trust
 from gpukit.io.records import check_ids
 from gpukit.parallel import ALONE
-from gpukit.ratings import check, repeats
+from gpukit.ratings import check, formats, repeats
 from gpukit.ratings.adopt import as_values, ratings_of_matrix
 from gpukit.ratings.check import are_pairs
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, set_state
@@ -37,12 +37,6 @@ WAYS = {  # of scipy.sparse.save_npz: {format: its arrays}
 }
 PARTS = {"format", "shape", *(name for names in WAYS.values() for name in names)}
 IDS = ("user_ids", "item_ids")
-HEADER = {
-    "values": "rating",
-    "times": "timestamp",
-    "weights": "weight",
-    "counts": "count",
-}  # of csv and Parquet, after user,item,rating
 
 
 def write_ratings(ratings: Ratings, path: PathLike) -> None:
@@ -185,6 +179,6 @@ def _columns(ratings):
         "item": lambda part: items.take(ratings.items[part]),
     }
     for name, column in ratings.columns().items():
-        if name in HEADER and not (name == "values" and are_pairs(ratings)):
-            takes[HEADER[name]] = column.__getitem__
+        if name not in formats.IDS and not (name == "values" and are_pairs(ratings)):
+            takes[formats.WORDS[name]] = column.__getitem__
     return takes
