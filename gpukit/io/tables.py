@@ -116,19 +116,14 @@ def _slices(count, rows):
 
 
 def _array(column):
-    """Return a column as a pyarrow array."""
-    column = column if isinstance(column, pyarrow.Array) else words(column)
-    return _to_arrow(column) if isinstance(column, np.ndarray) else column
-
-
-def _to_arrow(array):
-    """Return an array as pyarrow's; numbers and booleans by their memory, as pyarrow.array imports pandas."""
-    if array.dtype.kind == "b":
-        return _to_arrow(array.view(np.uint8)).cast(pyarrow.bool_())
-    if array.dtype.kind not in "iuf" or not array.dtype.isnative:
-        return pyarrow.array(array)
-    buffer = pyarrow.py_buffer(np.ascontiguousarray(array))
-    return pyarrow.Array.from_buffers(pyarrow.from_numpy_dtype(array.dtype), len(array), [None, buffer])
+    """Return a column as a pyarrow array; numbers by their memory, as pyarrow.array imports pandas."""
+    column = words(column) if not isinstance(column, pyarrow.Array) else column
+    if isinstance(column, pyarrow.Array):
+        return column
+    if column.dtype.kind not in "iuf" or not column.dtype.isnative:
+        return pyarrow.array(column)
+    buffer = pyarrow.py_buffer(np.ascontiguousarray(column))
+    return pyarrow.Array.from_buffers(pyarrow.from_numpy_dtype(column.dtype), len(column), [None, buffer])
 
 
 def _to_parquet(name, column):
