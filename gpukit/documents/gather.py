@@ -60,7 +60,8 @@ class DocumentsBuilder:
         self.nulls += int(report[:, parse.NULLS].sum())
         bad = np.flatnonzero(report[:, parse.PROBLEM])
         if len(bad):
-            self._refuse(block, *report[bad[0], [parse.PROBLEM, parse.POSITION]].tolist())
+            problem, position = report[bad[0], [parse.PROBLEM, parse.POSITION]].tolist()
+            raise self._fault(block, position, _explain(problem, block, position))
         self.line += n_lines
         if self.undecided and self.stored > MANY:
             self._narrow()
@@ -156,10 +157,6 @@ class DocumentsBuilder:
                     self.whole.append(int(number))
             else:
                 lines.values[lines.begins[row] + place] = float(number)
-
-    def _refuse(self, block, problem, position):
-        """Raise the DataError of a parser's problem."""
-        raise self._fault(block, position, _explain(problem, block, position))
 
     def _fault(self, block, position, message):
         """Return the DataError for a fault at a position of the block."""

@@ -5,7 +5,6 @@ A .gkr loads at disk speed.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
@@ -110,8 +109,12 @@ def read_npz(source, request):
     """
     name, wanted = source.name, {*PARTS, *OPTIONAL[not request.times :], *IDS}
     arrays, _ = archives.read_npz(source, wanted)
-    with _translate_errors(name):
+    try:
         matrix = _matrix(arrays)
+    except KeyError as error:
+        raise DataError(f"{name} is not a scipy sparse matrix (save_npz): it has no array named {error}.") from error
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
     if not all(value in arrays for value in IDS):
         check.check_declared(name, matrix.shape, matrix.nnz)
     plain = ratings_of_matrix(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
@@ -120,17 +123,6 @@ def read_npz(source, request):
     if wrong:
         raise DataError(f"{name}: {wrong}")
     return ratings
-
-
-@contextlib.contextmanager
-def _translate_errors(name):
-    """Convert errors of scipy about a matrix to DataError."""
-    try:
-        yield
-    except KeyError as error:
-        raise DataError(f"{name} is not a scipy sparse matrix (save_npz): it has no array named {error}.") from error
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
 
 
 def _matrix(arrays):
