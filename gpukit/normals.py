@@ -50,3 +50,12 @@ def shuffled_normals(key, count):
     inverse = NormalDist().inv_cdf
     quantiles = np.array([inverse((rank + 0.5) / count) for rank in range(count)])
     return quantiles[np.argsort(bits(key, count), kind="stable")]
+
+
+def factor_of_total(counts, total, most):
+    """Return the largest factor up to `most`, by bisection, with counts(factor).sum() < total; counts rise with it."""
+    low, high = 0.0, most
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if counts(middle).sum() < total else (low, middle)
+    return low

@@ -139,13 +139,9 @@ def _stored_features(X):
     return X.indices, X.data, X.indptr
 
 
-def read_gkl(path, mmap=False):
-    """Return the Documents of a binary copy.
-
-    mmap=True maps the arrays read-only instead of loading them.
-    """
-    with sources.open_source(path) as source:
-        name, (facts, arrays) = source.name, arrayfile.read_open(source.seekable(), source.name, KIND, mmap)
+def read_gkl(source):
+    """Return the Documents of a binary copy in an open Source."""
+    name, (facts, arrays) = source.name, arrayfile.read_open(source.seekable(), source.name, KIND)
     lacking = {"y", "offsets", "qids"} - set(arrays)
     if lacking:
         raise KIND.refuse(name, f"it lacks {min(lacking)!r}")

@@ -76,7 +76,7 @@ def read_letor(
     -------
     Documents
         X is CSR if more than 256 features are stored with a density below 0.25. Values equal float(text), rounded to
-        dtype; labels are float(text), or int64 if whole labels exceed 2^53.
+        dtype; labels are float(text).
 
     Raises
     ------
@@ -140,7 +140,7 @@ def _read(source, null, n_features, dtype):
     if not _has_qids(head):
         tables.check_header(head, stream.name)
         if tables.is_csv(head):
-            return tables.read_csv(stream.whole(), stream.name, null, dtype)
+            return tables.CsvFile(stream.whole(), stream.name, null).read(dtype)
     return _read_text(stream, find_companions(source.path, GROUPS), null, n_features, dtype)
 
 

@@ -23,7 +23,7 @@ from gpukit._jit import njit
 from gpukit._pool import map_row_blocks
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.documents.table import Documents
-from gpukit.normals import normal, shuffled_normals
+from gpukit.normals import factor_of_total, normal, shuffled_normals
 from gpukit.scheduler import by_block
 from gpukit.sorting import segmented_argsort
 from gpukit.streams import Keyed
@@ -205,12 +205,8 @@ def _offsets(shape, share, seed):
     Lengths are log-normal, of the given sum, shortest and longest.
     """
     weights = np.exp(shape.spread * shuffled_normals(random.key(seed, LENGTHS), shape.queries))
-    low, high = 0.0, 2.0 * shape.longest
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        below = _lengths(shape, middle * weights).sum() < shape.documents
-        low, high = (middle, high) if below else (low, middle)
-    lengths = _lengths(shape, low * weights)
+    factor = factor_of_total(lambda factor: _lengths(shape, factor * weights), shape.documents, 2.0 * shape.longest)
+    lengths = _lengths(shape, factor * weights)
     missing = shape.documents - lengths.sum()
     lengths[np.flatnonzero(lengths < shape.longest)[:missing]] += 1
     return np.concatenate(([0], np.cumsum(lengths[: max(1, round(share * shape.queries))])))

@@ -240,21 +240,15 @@ class TableFile:
         return Documents(self.X, labels, offsets, qids, comments, weights, names)
 
 
-def read_csv(raw, name, null, dtype):
-    """Return the Documents of a text (bytes) whose first line is a header.
+class CsvFile(TableFile):
+    """Documents in a text whose first line is a header.
 
     Columns: label (or relevance, ...) and qid; optional weight (one per query) and comment (or docid); all others are
-    features, in order. Empty fields and NULL, NA, nan are missing; null: their replacement (read_letor). name: the
-    file's, for messages. dtype: of X; None: float64, or float32 for more than 2^27 numbers. Raises DataError with the
-    line.
+    features, in order. Empty fields and NULL, NA, nan are missing.
     """
-    return CsvFile(raw, name, null).read(dtype)
-
-
-class CsvFile(TableFile):
-    """Documents in a csv with a header."""
 
     def __init__(self, raw, name, null):
+        """raw: the text (bytes); name: the file's, for messages; null: replacement of missing features (read_letor)."""
         self.table = Table(raw, name)
         names = self.table.first
         super().__init__(name, names, null)
@@ -266,7 +260,10 @@ class CsvFile(TableFile):
         return f"{self.name}, {self.table.place(int(row))}"
 
     def read(self, dtype):
-        """Return the Documents; dtype as in read_csv."""
+        """Return the Documents; DataError with the line.
+
+        dtype: of X; None: float64, or float32 for more than 2^27 numbers.
+        """
         features = {*self.features}
         places = [place for place, name in enumerate(self.table.first) if name in features]
         size = len(places) * len(self.frame)
@@ -287,15 +284,12 @@ class CsvFile(TableFile):
         return index, [*map(with_comma, words)] if self.table.commas else words
 
     def _labels(self):
-        """Return the labels (l,), int64 if all are whole and float64 does not hold them."""
+        """Return the labels (l,); DataError for whole ones that differ and are one number of float64."""
         values, place = self._numbers("label"), self.at["label"]
-        if not (np.abs(values) >= EXACT).any():
-            return values
-        exact = self.table.frame(True, ids=[place], others=False)[place].to_numpy()
-        if exact.dtype.kind == "i":
-            return exact
-        words = map(str, exact[(np.abs(values) >= EXACT) & np.isfinite(values)])
-        check_distinct(self.name, [int(word) for word in words if re.fullmatch(r"[+-]?\d+", word)])
+        is_large = (np.abs(values) >= EXACT) & np.isfinite(values)
+        if is_large.any():
+            words = self.table.frame(True, [place], others=False)[place][is_large]
+            check_distinct(self.name, [int(word) for word in words if re.fullmatch(r"[+-]?\d+", word)])
         return values
 
     def _numbers(self, role):
@@ -306,7 +300,7 @@ class CsvFile(TableFile):
 def read_parquet(source, null, dtype):
     """Return the Documents of Parquet in an open Source.
 
-    Columns as in read_csv. null: replacement of missing features (read_letor). dtype: of X; None: float32 if all
+    Columns as in CsvFile. null: replacement of missing features (read_letor). dtype: of X; None: float32 if all
     features are, or for more than 2^27 numbers; else float64. Raises DataError with the row.
     """
     file = ParquetFile(source, null)

@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.errors import DataError
+from gpukit.io import sources
 from gpukit.io.arrays import from_arrow
 from gpukit.io.records import BLANKS, find_byte, lines_of, words_of
-from gpukit.io.words import decode
+from gpukit.io.words import cut_blank_end, decode
 
 NEWLINE, RETURN, QUOTE, ZERO, MINUS = (ord(letter) for letter in '\n\r"0-')
 CASE = np.uint8(32)  # the bit in which x and X differ
@@ -281,7 +283,32 @@ def words_in(line, sep):
     """Return a line's fields as [str]; None for wrong quotes."""
     if sep == " ":
         line = SPACED.sub(lambda match: match[0] if match[0][0] == '"' else " ", line).strip(BLANKS)
-    return words_of(line.rstrip("\r"), sep) if '"' in line else [word.strip(BLANKS) for word in line.split(sep)]
+    return words_of(line.rstrip("\r"), sep) if '"' in line else split_line(line, sep)
+
+
+def split_line(line, sep, count=0):
+    """Return the fields of a line without quoted fields; count: maximum number of fields, 0 for any."""
+    return [word.strip(BLANKS) for word in line.split(sep, count - 1)]
+
+
+def short_rows(path, needed, separators):
+    """Return (name, separator, [(line number, line, fields)]) of a small text, without blank lines.
+
+    The separator is the first one of `separators` in the first line. needed: alternative to an empty file. Raises
+    DataError for a text without rows and for a line with wrong quotes.
+    """
+    name, raw = sources.read_whole(path, needed)
+    first = decode(raw).lstrip().partition("\n")[0]
+    sep = next((sep for sep in separators if sep in first), ",")
+    text = decode(cut_blank_end(raw, sep, name))
+    rows = [(number, line.rstrip(BLANKS)) for number, line in lines_of(text, sep) if line.strip()]
+    if not rows:
+        raise DataError(f"{name} is empty. Give {needed}.")
+    rows = [(number, line, words_in(line, sep) if len(sep) == 1 else split_line(line, sep)) for number, line in rows]
+    for number, line, words in rows:
+        if words is None:
+            raise DataError(f"{name}, line {number:,} opens a quote that it does not close: {line[:80]!r}.")
+    return name, sep, rows
 
 
 def whole_rows(blocks, sep):

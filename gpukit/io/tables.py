@@ -109,12 +109,6 @@ def spell_rounded(numbers, places):
     return spell_each(rounded, lambda value: f"{value / units:.{places}f}")
 
 
-def spell_as_python(numbers):
-    """Spell float32 numbers as str() does: 1.0, not 1 as `write_csv` does."""
-    column = _to_arrow(numbers)
-    return _respell(_spell_floats(column), _to_arrow(numbers == np.rint(numbers)), column, _format_shortest)
-
-
 def _slices(count, rows):
     """Yield slices of row blocks; an empty one for no rows."""
     for start in range(0, max(count, 1), rows):
@@ -122,19 +116,14 @@ def _slices(count, rows):
 
 
 def _array(column):
-    """Return a column as a pyarrow array."""
-    column = column if isinstance(column, pyarrow.Array) else words(column)
-    return _to_arrow(column) if isinstance(column, np.ndarray) else column
-
-
-def _to_arrow(array):
-    """Return an array as pyarrow's; numbers and booleans by their memory, as pyarrow.array imports pandas."""
-    if array.dtype.kind == "b":
-        return _to_arrow(array.view(np.uint8)).cast(pyarrow.bool_())
-    if array.dtype.kind not in "iuf" or not array.dtype.isnative:
-        return pyarrow.array(array)
-    buffer = pyarrow.py_buffer(np.ascontiguousarray(array))
-    return pyarrow.Array.from_buffers(pyarrow.from_numpy_dtype(array.dtype), len(array), [None, buffer])
+    """Return a column as a pyarrow array; numbers by their memory, as pyarrow.array imports pandas."""
+    column = words(column) if not isinstance(column, pyarrow.Array) else column
+    if isinstance(column, pyarrow.Array):
+        return column
+    if column.dtype.kind not in "iuf" or not column.dtype.isnative:
+        return pyarrow.array(column)
+    buffer = pyarrow.py_buffer(np.ascontiguousarray(column))
+    return pyarrow.Array.from_buffers(pyarrow.from_numpy_dtype(column.dtype), len(column), [None, buffer])
 
 
 def _to_parquet(name, column):
@@ -165,28 +154,9 @@ def _spell(column):
         return _spell(column.dictionary).take(column.indices)
     if column.type == TEXT:
         maybe = compute.match_substring_regex(column, MAYBE_ODD)
-        return _respell(column, maybe, column, lambda word: csv_line([word])[:-1])
-    return _spell_floats(column) if column.type == pyarrow.float32() else column.cast(TEXT)
-
-
-def _spell_floats(column):
-    """Return the shortest text of float32 numbers, with Python's exponents.
-
-    Python switches to exponents earlier than pyarrow.
-    """
-    size = np.abs(from_arrow(column))
-    exponent = (size > 0) & (size <= 1e-4) | (size >= 1e6)
-    return _respell(column.cast(TEXT), _to_arrow(exponent), column, _format_shortest)
-
-
-def _format_shortest(value):
-    return str(np.float32(value))
-
-
-def _respell(texts, which, values, spell):
-    """Replace texts where `which` is true by `spell` of the values there."""
-    changed = spell_each(values.filter(which), spell).cast(TEXT)
-    return compute.replace_with_mask(texts, which, changed)
+        quoted = spell_each(column.filter(maybe), lambda word: csv_line([word])[:-1]).cast(TEXT)
+        return compute.replace_with_mask(column, maybe, quoted)
+    return column.cast(TEXT)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ A block is parsed line by line if one of its lines may be wrong.
 
 import contextlib
 import re
-from typing import NamedTuple
 
 import numpy as np
 
@@ -45,18 +44,8 @@ TYPES = {"values": np.float32, "weights": np.float32}  # stored types of columns
 SMALL = np.iinfo(np.int32)
 
 
-class Block(NamedTuple):
-    """Content of a block of lines.
-
-    columns: {name: (rows,) array or Words}, ids as int32, int64 or Words; lines: its number of lines.
-    """
-
-    columns: dict
-    lines: int
-
-
 def parse_columns(raw, layout, bounds=None, words=()):
-    """Return the Block of whole lines (bytes) parsed by columns.
+    """Return {name: (rows,) array or Words} of whole lines (bytes) parsed by columns, ids as int32, int64 or Words.
 
     None if a line may be wrong, or if `parse_lines` would read it differently. layout: a formats.Layout; bounds: (low,
     high) of ratings; words: names of columns whose ids are known to be words.
@@ -64,15 +53,15 @@ def parse_columns(raw, layout, bounds=None, words=()):
     numbers, ids, times = (_select_places(layout.places, names) for names in (NUMBERS, IDS, ("times",)))
     wanted = Wanted(layout.sep, layout.fields, ids, numbers, times, decimal=layout.decimal)
     result = columns_of(raw, wanted, _select_places(layout.places, words))
-    return None if result is None else _block(result, count_lines(raw), layout, bounds)
+    return None if result is None else _sound_columns(result, layout, bounds)
 
 
 def _select_places(places, names):
     return tuple(places[name] for name in names if name in places)
 
 
-def _block(result, count, layout, bounds):
-    """Return the Block of {position: array or Words}; None if lines need checking."""
+def _sound_columns(result, layout, bounds):
+    """Return {name: column} of {position: array or Words}; None if lines need checking."""
     columns = {name: result[place] for name, place in layout.places.items()}
     for name in columns.keys() & {*NUMBERS}:
         columns[name] = _numbers(columns[name], layout.decimal)
@@ -80,7 +69,7 @@ def _block(result, count, layout, bounds):
         columns["times"] = _seconds(columns["times"], layout.lenient)
     if not all(_is_sound(name, column, bounds) for name, column in columns.items()):
         return None
-    return Block({name: narrow_column(name, column) for name, column in columns.items()}, count)
+    return {name: narrow_column(name, column) for name, column in columns.items()}
 
 
 def narrow_column(name, column):
@@ -172,7 +161,7 @@ class Place:
 
 
 def parse_lines(raw, place, bounds=None):
-    """Return the Block of whole lines (bytes) at a Place.
+    """Return the columns, as `parse_columns` does, of whole lines (bytes) at a Place.
 
     Raises DataError for the first wrong line.
     """
@@ -185,7 +174,7 @@ def parse_lines(raw, place, bounds=None):
             breaks = b"".join(words[:index]).count(b"\n") if "\n" in line else 0
             _check_word(name, decode(words[index]), place, number + breaks, line, bounds)
             columns[index].append(words[index])
-    return _block({index: Words(words) for index, words in columns.items()}, count_lines(raw), layout, bounds)
+    return _sound_columns({index: Words(words) for index, words in columns.items()}, layout, bounds)
 
 
 def _check_fields(words, expected, where, line):
@@ -302,7 +291,11 @@ class RatingsBuilder:
         with contextlib.closing(stream.blocks(layout.skip, BLOCK)) as blocks:
             rows = whole_rows(strip_blank_end(blocks, layout.sep, stream.name), layout.sep)
             in_order(
-                lambda raw: (raw, parse_columns(raw, layout, request.bounds, self._columns_of_words())),
+                lambda raw: (
+                    raw,
+                    count_lines(raw),
+                    parse_columns(raw, layout, request.bounds, self._columns_of_words()),
+                ),
                 with_movies(rows, stream.name) if layout.format == "netflix" else rows,
                 lambda read: self._take(*read, place, request),
                 get_num_threads(),
@@ -312,11 +305,10 @@ class RatingsBuilder:
         """Return the names of columns whose last block has words."""
         return [name for name in IDS if (chunks := getattr(self, name).chunks) and isinstance(chunks[-1], Words)]
 
-    def _take(self, raw, block, place, request):
-        """Append whole lines at a Place; block: None if they must be parsed line by line."""
-        block = block or parse_lines(raw, place, request.bounds)
-        self.add(block.columns, request.need_rating)
-        place.line += block.lines
+    def _take(self, raw, count, columns, place, request):
+        """Append `count` whole lines at a Place; columns: None if they must be parsed line by line."""
+        self.add(columns or parse_lines(raw, place, request.bounds), request.need_rating)
+        place.line += count
 
     def add(self, columns, need_rating=True):
         """Append {name: column (n,)} of further ratings; ids are whole numbers or Words.
@@ -403,28 +395,28 @@ def _check_numbers(numbers, dtype, where):
 def _ids(source, ids, start, what):
     """Return a batch's ids: integers, or Words of text."""
     import pyarrow
+    from pyarrow import compute, types
+
+    from gpukit.io.tables import spell_each
 
     ids = source.ids(ids, start, f"{what} id")
-    kind = ids.type.value_type if pyarrow.types.is_dictionary(ids.type) else ids.type
-    if pyarrow.types.is_integer(kind):
-        plain = ids.dictionary_decode() if kind != ids.type else ids
-        if plain.type != pyarrow.uint64():
-            return from_arrow(plain.cast(pyarrow.int64()))
-        ids = plain
-    if pyarrow.types.is_floating(kind) or pyarrow.types.is_decimal(kind):
+    ids = ids.dictionary_decode() if types.is_dictionary(ids.type) else ids  # a dictionary may hold unused words
+    if types.is_integer(ids.type) and ids.type != pyarrow.uint64():
+        return from_arrow(ids.cast(pyarrow.int64()))
+    if types.is_floating(ids.type) or types.is_decimal(ids.type):
         whole = id_array(ids.to_numpy(zero_copy_only=False), what, whole=True)
         if whole.dtype == np.int64 or all(-(2**63) <= value < 2**63 for value in whole):
             return whole.astype(np.int64)
         ids = pyarrow.array([str(value) for value in whole])
-    encoded = ids if pyarrow.types.is_dictionary(ids.type) else ids.dictionary_encode()
-    used, index = np.unique(from_arrow(encoded.indices), return_inverse=True)  # a dictionary may hold unused words
-    words = [str(word) for word in encoded.dictionary.take(pyarrow.array(used)).to_pylist()]
-    for position, word in enumerate(words):
-        if not word or "\0" in word:
-            row, lacks = start + int(np.argmax(index == position)) + 1, "a byte of 0 in its" if word else "no"
-            raise DataError(f"{source.name}, row {row:,} has {lacks} {what} id. Correct or remove such rows first.")
-    distinct = pyarrow.array([word.encode() for word in words], pyarrow.large_binary())
-    return Words(pyarrow.DictionaryArray.from_arrays(index.astype(np.int32), distinct))
+    is_text = types.is_string(ids.type) or types.is_large_string(ids.type)
+    encoded = ids.dictionary_encode() if is_text else spell_each(ids, str)
+    words = encoded.dictionary.cast(pyarrow.large_string())
+    wrong = compute.index(compute.or_(compute.equal(words, ""), compute.match_substring(words, "\0")), True).as_py()
+    if wrong >= 0:
+        row = start + compute.index(encoded.indices, wrong).as_py() + 1
+        lacks = "a byte of 0 in its" if words[wrong].as_py() else "no"
+        raise DataError(f"{source.name}, row {row:,} has {lacks} {what} id. Correct or remove such rows first.")
+    return Words(pyarrow.DictionaryArray.from_arrays(encoded.indices, words.view(pyarrow.large_binary())))
 
 
 def _times(source, times, start, lenient):

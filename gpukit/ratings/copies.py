@@ -5,7 +5,6 @@ A .gkr loads at disk speed.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from gpukit.errors import DataError
 from gpukit.io import archives, sinks, sources, trust
 from gpukit.io.records import check_ids
 from gpukit.parallel import ALONE
-from gpukit.ratings import check, repeats
+from gpukit.ratings import check, formats, repeats
 from gpukit.ratings.adopt import as_values, ratings_of_matrix
 from gpukit.ratings.check import are_pairs
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, set_state
@@ -37,12 +36,6 @@ WAYS = {  # of scipy.sparse.save_npz: {format: its arrays}
 }
 PARTS = {"format", "shape", *(name for names in WAYS.values() for name in names)}
 IDS = ("user_ids", "item_ids")
-HEADER = {
-    "values": "rating",
-    "times": "timestamp",
-    "weights": "weight",
-    "counts": "count",
-}  # of csv and Parquet, after user,item,rating
 
 
 def write_ratings(ratings: Ratings, path: PathLike) -> None:
@@ -116,8 +109,12 @@ def read_npz(source, request):
     """
     name, wanted = source.name, {*PARTS, *OPTIONAL[not request.times :], *IDS}
     arrays, _ = archives.read_npz(source, wanted)
-    with _translate_errors(name):
+    try:
         matrix = _matrix(arrays)
+    except KeyError as error:
+        raise DataError(f"{name} is not a scipy sparse matrix (save_npz): it has no array named {error}.") from error
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
     if not all(value in arrays for value in IDS):
         check.check_declared(name, matrix.shape, matrix.nnz)
     plain = ratings_of_matrix(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
@@ -126,17 +123,6 @@ def read_npz(source, request):
     if wrong:
         raise DataError(f"{name}: {wrong}")
     return ratings
-
-
-@contextlib.contextmanager
-def _translate_errors(name):
-    """Convert errors of scipy about a matrix to DataError."""
-    try:
-        yield
-    except KeyError as error:
-        raise DataError(f"{name} is not a scipy sparse matrix (save_npz): it has no array named {error}.") from error
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
 
 
 def _matrix(arrays):
@@ -185,6 +171,6 @@ def _columns(ratings):
         "item": lambda part: items.take(ratings.items[part]),
     }
     for name, column in ratings.columns().items():
-        if name in HEADER and not (name == "values" and are_pairs(ratings)):
-            takes[HEADER[name]] = column.__getitem__
+        if name not in formats.IDS and not (name == "values" and are_pairs(ratings)):
+            takes[formats.WORDS[name]] = column.__getitem__
     return takes

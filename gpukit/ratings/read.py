@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.io import notes, sources
 from gpukit.io.arrays import normalize_name
-from gpukit.io.records import BLANKS, lines_of, words_of
-from gpukit.io.words import cut_blank_end, decode, is_integer
+from gpukit.io.delimited import short_rows, split_line
+from gpukit.io.words import is_integer
 from gpukit.ratings import copies, formats
 from gpukit.ratings.check import are_clicks, are_pairs, check_range
 from gpukit.ratings.chunk_reader import RatingsBuilder, read_parquet
@@ -258,19 +258,11 @@ def read_titles(path: Input) -> dict[int, str] | dict[str, str]:
     title) the text after a year. UTF-8, else Windows-1252. Raises DataError for a missing or empty file, and with the
     line that has no title.
     """
-    path, raw = sources.read_whole(path, TITLES)
-    first = decode(raw).lstrip().partition("\n")[0]
-    sep = next((sep for sep in ("::", "\t", ",", ";", "|") if sep in first), ",")
-    text = decode(cut_blank_end(raw, sep, path))
-    lines = [(number, line.rstrip("\r")) for number, line in lines_of(text, sep) if line.strip()]
-    if not lines:
-        raise DataError(f"{path} is empty. Give {TITLES}.")
-    item, title, count, header = _places(_split(lines[0][1], sep) or [""], sep)
+    path, sep, rows = short_rows(path, TITLES, ("::", "\t", ",", ";", "|"))
+    item, title, count, header = _places(rows[0][2], sep)
     titles = {}
-    for number, line in lines[header:]:
-        words = _split(line, sep, count)
-        if words is None:
-            raise DataError(f"{path}, line {number:,} opens a quote that it does not close: {line[:80]!r}.")
+    for number, line, words in rows[header:]:
+        words = split_line(line, sep, count) if 0 < count < len(words) and '"' not in line else words
         if max(item, title) >= len(words) or not words[title] or not words[item]:
             what = "a title without an item" if words[0] == "" else "an item without a title"
             raise DataError(f"{path}, line {number:,} has {what}: {line[:80]!r}. Expected item{sep}title.")
@@ -295,13 +287,3 @@ def _places(first, sep):
         return 0, 1, 0, 0
     year = len(first) > 2 and (first[1].isdecimal() or first[1] == "NULL")
     return (0, 2, 3, 0) if year else (0, 1, 2, 0)
-
-
-def _split(line, sep, count=0):
-    """Return the fields of a line; None for an open quote.
-
-    count: maximum number of fields, 0 for any.
-    """
-    if len(sep) > 1 or '"' not in line:
-        return [word.strip(BLANKS) for word in line.split(sep, count - 1)]
-    return words_of(line, sep)

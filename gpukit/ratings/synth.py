@@ -23,7 +23,7 @@ from gpukit._jit import njit
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.device import require_host
 from gpukit.errors import ParameterError
-from gpukit.normals import normal, normals, shuffled_normals
+from gpukit.normals import factor_of_total, normal, normals, shuffled_normals
 from gpukit.ratings.table import DISTINCT, Ratings, set_state
 from gpukit.scheduler import by_block
 from gpukit.streams import Keyed
@@ -151,12 +151,11 @@ def _counts(shape, seed):
     weights = np.exp(shape.activity * shuffled_normals(random.key(seed, ACTIVITY), shape.users))
     mean = shape.ratings / shape.users
     longest = min(shape.items, max(shape.longest * shape.items, 1.5 * mean))
-    low, high = 0.0, 1e3 * longest
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        below = np.clip(np.floor(middle * weights), 1, longest).sum() < shape.ratings
-        low, high = (middle, high) if below else (low, middle)
-    counts = np.clip(np.floor(low * weights), 1, longest).astype(np.int64)
+
+    def scaled(factor):
+        return np.clip(np.floor(factor * weights), 1, longest).astype(np.int64)
+
+    counts = scaled(factor_of_total(scaled, shape.ratings, 1e3 * longest))
     room = np.flatnonzero(counts < shape.items)
     while (missing := shape.ratings - counts.sum()) > 0:
         counts[room[:missing]] += 1

@@ -112,12 +112,6 @@ def test_n_features_of_a_copy(tmp_path):
             read_letor(tmp_path / "a.gkl", n_features=3)
 
 
-def test_memory_map(tmp_path):
-    write_letor(documents(), tmp_path / "a.gkl")
-    back = copies.read_gkl(tmp_path / "a.gkl", mmap=True)
-    assert isinstance(back.X, np.memmap) and np.array_equal(back.X, documents().X)
-
-
 def test_damage_is_noticed(tmp_path):
     path = tmp_path / "a.gkl"
     write_letor(documents(), path)

@@ -109,6 +109,7 @@ def test_row_groups_out(tmp_path, monkeypatch):
         (dict(timestamp=[1, None, 3, 4]), "row 2 has no time"),
         (dict(user=[1.0, 2.0, 3.0, np.nan]), "a.parquet, row 4 has no user id"),
         (dict(item=["a", "b", "", "c"]), "a.parquet, row 3 has no item id"),
+        (dict(item=["a", "a", "", "c"]), "a.parquet, row 3 has no item id"),
         (dict(item=["a", "b", "c", "a\0"]), "a.parquet, row 4 has a byte of 0 in its item id"),
     ],
 )

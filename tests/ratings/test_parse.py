@@ -79,12 +79,12 @@ def lines_of(rng, sep, odd):
 
 
 def contents(block):
-    """Return the content of a block, ids as text."""
+    """Return the columns of a block, ids as text."""
     out = {}
-    for name, column in block.columns.items():
+    for name, column in block.items():
         is_words = isinstance(column, delimited.Words)
         out[name] = np.array(column.texts())[column.index].tolist() if is_words else list(map(str, column.tolist()))
-    return out, block.lines
+    return out
 
 
 @pytest.mark.parametrize("sep, odd", thinned([",", "\t", ";", "|", " ", "::"], [0.0, 0.05, 0.5]))
@@ -110,7 +110,7 @@ def test_columns_are_what_they_are_line_by_line(sep, odd):
 def test_a_time_of_nineteen_digits_next_to_a_date():
     layout = Layout("csv", ",", 4, PLACES)
     block = chunk_reader.parse_columns(b"1,2,3,9223372036854775807\n1,3,3,1970-01-02\n", layout)
-    assert block.columns["times"].tolist() == [2**63 - 1, 86400]
+    assert block["times"].tolist() == [2**63 - 1, 86400]
 
 
 def test_a_letter_that_stands_for_two_is_none_of_a_text():

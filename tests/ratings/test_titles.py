@@ -24,6 +24,7 @@ from gpukit.ratings import read_titles
         ("MovieID,YearOfRelease,Title\n1,2003,One, two\n", {1: "One, two"}),
         ("item\ttitle\na\tOne, two\n", {"a": "One, two"}),
         ("title,item\nOne,7\n", {7: "One"}),
+        ('7 :: One :: Drama\n8::"Two" and three::\n', {7: "One", 8: '"Two" and three'}),
         ("item_id:token\tmovie_title:token_seq\n7\tOne, two\n", {7: "One, two"}),
         ("7,One, two\n\n8,Three\n", {7: "One, two", 8: "Three"}),
         ("item,title\n7,caf\u00e9 \u2013 \u20ac5\n", {7: "caf\u00e9 \u2013 \u20ac5"}),

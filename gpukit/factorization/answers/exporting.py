@@ -83,13 +83,13 @@ def write_table(model, sides, vectors, suffix, file):
     if not vectors:
         numbers = [np.column_stack([getattr(model, f"{side}_bias_"), own[:, :-2]]) for side, own in zip(sides, numbers)]
     numbers, ids, is_text = np.concatenate(numbers), np.concatenate(ids), suffix == ".csv"
-    size, spell = numbers.shape[1], tables.spell_as_python if is_text else np.ascontiguousarray
+    size = numbers.shape[1]
     names = [f"vector_{f}" for f in range(size)] if vectors else ["bias", *(f"factor_{f}" for f in range(size - 1))]
     whose = np.repeat(sides, [len(counts[side]) for side in sides])
     columns = {"side": whose, "id": ids, "ratings": np.concatenate([counts[side] for side in sides])}
     takes = {name: column.__getitem__ for name, column in columns.items()}
     for column, name in enumerate(names):
-        takes[name] = lambda part, column=column: spell(numbers[part, column])
+        takes[name] = lambda part, column=column: np.ascontiguousarray(numbers[part, column])
     if is_text:
         check_ids(ids, "The id")
     (tables.write_csv if is_text else tables.write_parquet)(file, takes, len(ids))

@@ -1,9 +1,9 @@
 """Items and their categories, from files."""
 
 from gpukit.errors import DataError
-from gpukit.io import records, sources
+from gpukit.io import records
 from gpukit.io.arrays import normalize_name
-from gpukit.io.words import cut_blank_end, decode
+from gpukit.io.delimited import short_rows
 from gpukit.ratings.formats import ITEM, ROLES, TITLE
 
 NEEDED_ITEMS = "a file with an item's id in each line"
@@ -54,14 +54,8 @@ def lines_of(path, needed):
     Blank lines and a heading are skipped. If it names the item and another column, such as user, category or title, the
     fields of a line are the item and the last column, or the category.
     """
-    path, raw = sources.read_whole(path, needed)
-    first = decode(raw).lstrip().partition("\n")[0]
-    sep = next((sep for sep in SEPARATORS if sep in first), ",")
-    text = decode(cut_blank_end(raw, sep, path))
-    lines = [(number, line.strip(records.BLANKS)) for number, line in records.lines_of(text, sep) if line.strip()]
-    if not lines:
-        raise DataError(f"{path} is empty. Give {needed}.")
-    lines = [(number, split(line, sep, path, number)) for number, line in lines]
+    _, _, rows = short_rows(path, needed, SEPARATORS)
+    lines = [(number, words) for number, _, words in rows]
     first = [normalize_name(word) for word in lines[0][1]]
     item = find_word(first, ITEM)
     if item is not None and find_word(first, OTHERS) is not None:
@@ -77,13 +71,3 @@ def lines_of(path, needed):
 def find_word(names, words):
     """Return the index of the first name in a set of words, or None."""
     return next((index for index, name in enumerate(names) if name in words), None)
-
-
-def split(line, sep, path, number):
-    """Return the fields of a line; raise DataError for an unclosed quote."""
-    if len(sep) > 1 or '"' not in line:
-        return [word.strip(records.BLANKS) for word in line.split(sep)]
-    words = records.words_of(line, sep)
-    if words is None:
-        raise DataError(f"{path}, line {number:,} opens a quote that it does not close: {line[:80]!r}.")
-    return words
