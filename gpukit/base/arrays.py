@@ -177,22 +177,37 @@ def _narrow(name, values):
 
 
 def as_labels(name, values):
-    """Return relevance labels as float64; DataError as of as_numbers, and as of check_distinct."""
-    numbers = as_numbers(name, values)
-    result = numbers.astype(np.float64, copy=False)
-    if (np.abs(result) >= EXACT).any():
-        check_distinct(name, np.ravel(numbers if numbers.dtype.kind in "iu" else np.asarray(values, object)).tolist())
-    return result
+    """Return relevance labels as float64, or int64 for whole labels beyond 2^53.
+
+    float64 would merge such labels. Raises DataError as as_numbers does, and for unsigned labels that fit neither
+    dtype.
+    """
+    values, original = as_numbers(name, values), values
+    if values.dtype.kind == "f":
+        check_whole(name, original)
+    if values.dtype.kind not in "iu" or not values.size or -EXACT <= values.min() <= values.max() <= EXACT:
+        return values.astype(np.float64, copy=False)
+    check_whole(name, values.max(keepdims=True).astype(object))
+    return values.astype(np.int64, copy=False)
+
+
+def check_whole(name, values):
+    """Raise DataError for whole labels in object arrays that are beyond int64, or that float64 rounds to one number."""
+    values = [] if hasattr(values, "dtype") and values.dtype != object else np.ravel(np.asarray(values, object))
+    whole = [value for value in values if isinstance(value, abstract.Integral) and abs(value) >= EXACT]
+    for value in whole:
+        if not -(2**63) <= value < 2**63:
+            raise DataError(f"{name} holds {value}: whole labels are at most 2^63 - 1. Rank or scale them.")
+    check_distinct(name, whole)
 
 
 def check_distinct(name, labels):
-    """Raise DataError for two different whole labels that are one number of float64; other labels are passed over."""
-    whole = {}
+    """Raise DataError for two different whole labels, as int, that are one number of float64."""
+    numbers = {}
     for label in labels:
-        if isinstance(label, abstract.Integral) and whole.setdefault(float(label), label) != label:
-            raise DataError(
-                f"{name}: labels {whole[float(label)]} and {label} are one number in float64. Rank or scale them."
-            )
+        other = numbers.setdefault(float(label), label)
+        if other != label:
+            raise DataError(f"{name}: labels {other} and {label} are one number in float64. Rank or scale them.")
 
 
 def to_ordered_floats(values):

@@ -41,7 +41,7 @@ def as_documents(
         Dense or scipy sparse; float32 stays, other types become float64. The names of a DataFrame's columns are kept as
         text. Documents made by hand are validated.
     y : (l,)
-        Relevance, as float64. Different whole labels beyond 2^53 that float64 rounds to one number are refused.
+        Relevance. Whole labels beyond 2^53 stay int64.
     qid : (l,)
         Query ids, int64 or text. The documents of a query are made adjacent; queries are in order of their first
         documents. Pandas' X, y and qid are matched by their labels.
@@ -151,7 +151,7 @@ def _from_frame(frame):
 
 
 def relevance(y, count):
-    """Return y as (l,) float64; DataError for another length or a number that is not finite."""
+    """Return y as (l,) float64 or int64; DataError for another length or a number that is not finite."""
     if y is None:
         raise DataError("Documents need a relevance each: give y, or Documents as read_letor's.")
     y = as_labels("y", y)

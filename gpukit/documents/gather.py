@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from gpukit.base.arrays import check_distinct
+from gpukit.base.arrays import EXACT, check_distinct
 from gpukit.documents import parse
 from gpukit.documents.adopt import MANY
 from gpukit.documents.parse import Rule
@@ -41,7 +41,7 @@ class DocumentsBuilder:
         self.has_comments = False
         self.rows = self.stored = self.largest = self.nulls = self.line = self.last = 0
         self.ids, self.first_rows, self.first_lines = [], [], {}
-        self.whole = []  # labels beyond 2^53
+        self.whole = {}  # row: the label of many digits that is a whole number
 
     def add(self, block):
         """Parse and append a block (uint8, whole lines)."""
@@ -104,9 +104,20 @@ class DocumentsBuilder:
         return offsets, as_ids(words, f"{self.name}: query")
 
     def joined_labels(self):
-        """Return labels (l,) float64."""
-        check_distinct(self.name, self.whole)
-        return np.concatenate(self.labels)
+        """Return labels (l,) float64, or int64 for large whole labels.
+
+        int64 if all labels are whole numbers of int64 and one exceeds 2^53.
+        """
+        y, whole = np.concatenate(self.labels), self.whole.values()
+        rest = y.copy()
+        rest[list(self.whole)] = 0
+        are_whole = all(-(2**63) <= label < 2**63 for label in whole) and (rest == np.floor(rest)).all()
+        if not any(abs(label) > EXACT for label in whole) or not are_whole or (np.abs(rest) >= 2.0**63).any():
+            check_distinct(self.name, [*map(int, rest[np.abs(rest) >= EXACT]), *whole])
+            return y
+        exact = rest.astype(np.int64)
+        exact[list(self.whole)] = list(whole)
+        return exact
 
     def joined_comments(self):
         """Return comments (l,) str, or None if no line has one."""
@@ -154,7 +165,7 @@ class DocumentsBuilder:
             if place < 0:
                 lines.labels[row] = float(number)
                 if number.removeprefix("-").isdecimal():
-                    self.whole.append(int(number))
+                    self.whole[self.rows + row] = int(number)
             else:
                 lines.values[lines.begins[row] + place] = float(number)
 

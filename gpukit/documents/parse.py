@@ -237,7 +237,7 @@ def _parse_head(buffer, position, rule, row, lines, report):
     """Parse a line's label and query id; return the next position."""
     stop = _token_end(buffer, position)
     label = double(buffer, position, stop)
-    lines.labels[row] = label if abs(label) < EXACT else np.nan  # the caller compares larger ones
+    lines.labels[row] = label if abs(label) <= EXACT else np.nan  # larger labels may be whole numbers of int64
     report[OPEN] += np.isnan(lines.labels[row])
     position = _blanks(buffer, stop)
     if not rule.has_qids:

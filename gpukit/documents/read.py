@@ -76,7 +76,7 @@ def read_letor(
     -------
     Documents
         X is CSR if more than 256 features are stored with a density below 0.25. Values equal float(text), rounded to
-        dtype; labels are float(text).
+        dtype; labels are float(text), or int64 if whole labels exceed 2^53.
 
     Raises
     ------

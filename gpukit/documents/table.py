@@ -17,8 +17,8 @@ class Documents(NamedTuple):
     ----------
     X : (l, n) float32 or float64
         Features, C-contiguous or scipy CSR.
-    y : (l,) float64
-        Relevance.
+    y : (l,) float64 or int64
+        Relevance; int64 if whole labels exceed 2^53.
     offsets : (m+1,) int64
         Query t is the rows offsets[t]:offsets[t+1].
     qids : (m,) int64 or str

@@ -284,12 +284,15 @@ class CsvFile(TableFile):
         return index, [*map(with_comma, words)] if self.table.commas else words
 
     def _labels(self):
-        """Return the labels (l,); DataError for whole ones that differ and are one number of float64."""
+        """Return the labels (l,), int64 if all are whole and float64 does not hold them."""
         values, place = self._numbers("label"), self.at["label"]
-        is_large = (np.abs(values) >= EXACT) & np.isfinite(values)
-        if is_large.any():
-            words = self.table.frame(True, [place], others=False)[place][is_large]
-            check_distinct(self.name, [int(word) for word in words if re.fullmatch(r"[+-]?\d+", word)])
+        if not (np.abs(values) >= EXACT).any():
+            return values
+        exact = self.table.frame(True, ids=[place], others=False)[place].to_numpy()
+        if exact.dtype.kind == "i":
+            return exact
+        words = map(str, exact[(np.abs(values) >= EXACT) & np.isfinite(values)])
+        check_distinct(self.name, [int(word) for word in words if re.fullmatch(r"[+-]?\d+", word)])
         return values
 
     def _numbers(self, role):
