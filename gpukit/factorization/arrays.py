@@ -118,6 +118,13 @@ class History(NamedTuple):
     levels: np.ndarray
 
 
+def places_in_rows(starts, counts):
+    """Return the positions of the entries of rows, one row after the other, that begin at `starts` and have `counts`
+    entries, as (sum of counts,) int64."""
+    before = np.cumsum(counts) - counts
+    return np.repeat(starts - before, counts) + np.arange(counts.sum())
+
+
 class WeightLists(NamedTuple):
     """Weights between items as lists: item i has starts[i]:starts[i + 1] of items (n,) int32 and weights (n,) float32.
 

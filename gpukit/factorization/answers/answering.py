@@ -408,10 +408,13 @@ class Answering(Recommending):
         return row
 
     def _similar(self, what, row, n, by, with_evidence):
+        from gpukit.factorization.answers import fold_in
+
         check_integer("n", n, 1, MOST_ANSWERS)
         check_choice("by", by, BY)
         scores, common = self._likeness(what, row, by, with_evidence)
-        best = _best_positions(scores, n)
+        best = fold_in.best_places(scores, n)
+        best = best[~np.isnan(scores[best])]
         result = getattr(self, f"{what}_ids_")[best], scores[best]
         return (*result, common[best], self.rating_counts()[what == "item"][best]) if with_evidence else result
 
@@ -573,17 +576,6 @@ class Answering(Recommending):
 
         state, prior = self._state, fold_in.prior_of(self)
         return lambda ratings: fold_in.predict_scores(state, ratings, fold_in.fit_user(state, ratings, prior))
-
-
-def _best_positions(scores, n):
-    """Return (m,) positions of the n highest scores without NaN, best first.
-
-    Ties: the lower position first.
-    """
-    from gpukit.factorization.answers.fold_in import best_places
-
-    places = np.flatnonzero(~np.isnan(scores))
-    return places[best_places(scores[places], n)]
 
 
 def counts_of(history, n_users, n_items):

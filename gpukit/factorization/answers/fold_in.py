@@ -18,7 +18,7 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.errors import DataError
 from gpukit.evaluation.metrics import mae, rmse
-from gpukit.factorization.arrays import unscale
+from gpukit.factorization.arrays import places_in_rows, unscale
 from gpukit.factorization.constants import DAMPING
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.model.state import split_states, weights_matrix
@@ -356,7 +356,7 @@ def append_to_known(history, n_users, users, items, z):
     indptr = np.append(0, np.cumsum(known + counts))
     first, merged_columns = indptr[:-1] + known, (np.empty(indptr[-1], np.int32), np.empty(indptr[-1]))
     starts = history.indptr[np.minimum(rows, n_users)]
-    source = np.arange(known.sum()) + np.repeat(starts - np.append(0, np.cumsum(known)[:-1]), known)
+    source = places_in_rows(starts, known)
     is_asked = np.arange(indptr[-1]) >= np.repeat(first, known + counts)
     merged_columns[0][~is_asked], merged_columns[0][is_asked] = history.items[source], items
     merged_columns[1][~is_asked], merged_columns[1][is_asked] = history.levels[history.codes[source]], z

@@ -12,7 +12,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.device import cpu
 from gpukit.device.engine import engine
-from gpukit.factorization.arrays import UNSCALED
+from gpukit.factorization.arrays import UNSCALED, places_in_rows
 from gpukit.factorization.constants import RULES
 from gpukit.factorization.implicit.feedback import later_clicks
 from gpukit.factorization.implicit.prepared import PreparedClicks, Resolution, add_item_weights, weigh_clicks
@@ -156,7 +156,7 @@ def solve(factors, other, table, rows, plan):
     indptr, indices, weights = table
     counts = np.diff(indptr)[which]
     begins = np.concatenate(([0], np.cumsum(counts)))
-    places = np.repeat(indptr[which] - begins[:-1], counts) + np.arange(begins[-1])
+    places = places_in_rows(indptr[which], counts)
     factors[which] = fold_in(other, begins, indices[places], weights[places], plan)
     return int(begins[-1])
 

@@ -34,6 +34,10 @@ def test_they_are_the_most_alike(fitted, what):
         np.testing.assert_allclose(found[1], [wanted[row, other][0] for other in rows], rtol=1e-5)
         assert found[2].tolist() == [wanted[row, other][1] for other in rows]
         assert found[3].tolist() == counts[rows].tolist() and found[1].dtype == np.float32
+        others, _, common, _ = getattr(fitted, f"similar_{what}s")(ids[row], 1_000, with_evidence=True)
+        every = {other: wanted[row, other][1] for other in range(len(ids)) if other != row}
+        expected_common = {other: n_common for other, n_common in every.items() if n_common}
+        assert dict(zip(np.searchsorted(ids, others).tolist(), common.tolist())) == expected_common
 
 
 def test_who_shares_no_rater_is_left_out():

@@ -1,5 +1,7 @@
 """Models of clicks from outside: recognition, learning, serving, files, errors."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas
 import pytest
@@ -9,6 +11,7 @@ from gpukit import load_model
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.constants import RULES
+from gpukit.factorization.implicit import update
 from gpukit.ratings import Ratings
 
 
@@ -305,3 +308,15 @@ def test_a_threshold_counts_in_scores_too():
     assert fitted.score(test) == fitted.score(liked)
     with pytest.raises(ParameterError, match="sample_weight weighs errors of ratings"):
         fitted.score(test, sample_weight=np.ones(len(test)))
+
+
+def test_an_update_solves_for_rows_by_their_own_clicks():
+    rng, plan = np.random.default_rng(0), SimpleNamespace(regularization=0.1, unobserved_weight=0.3, exponent=1.0)
+    counts = np.array([3, 0, 5, 1, 4])
+    indptr, other = np.append(0, np.cumsum(counts)), rng.normal(size=(9, 3)).astype(np.float32)
+    items = np.concatenate([rng.permutation(9)[:count] for count in counts])
+    table, is_solved = (indptr, items, rng.uniform(1, 2, len(items))), np.array([0, 1, 1, 0, 1], bool)
+    factors = np.zeros((5, 3), np.float32)
+    assert update.solve(factors, other, table, is_solved, plan) == 9
+    expected = update.fold_in(other, *table, plan)
+    np.testing.assert_array_equal(factors, np.where(is_solved[:, None], expected, 0))
