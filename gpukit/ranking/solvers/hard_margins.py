@@ -22,7 +22,7 @@ import numpy as np
 
 from gpukit.ranking.solvers import tron
 
-TRUSTED = 20  # steps of the trust region before the path
+TRUSTED = 20  # steps of the trust region before the path, then of line searches
 SOLVED = 1e-3  # of f: the gap at which a smaller C ends; above it the preconditioner is tried, or the path ends
 SLACK, LENGTHS = 0.25, 10.0 ** np.arange(5)  # of the allowed gap; its multiples that are tried
 
@@ -45,18 +45,17 @@ class Place(NamedTuple):
 
 
 def find_minimum(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: None, loose=False):
-    """Return the tron.Result of tron.minimize, with the path if it is too slow.
+    """Return the tron.Result of tron.minimize, with line searches and the path if it is too slow.
 
     loose: see tron.minimize; the path is not used.
     """
-    trusted = max_iter if loose else min(max_iter, TRUSTED)
-    result = tron.minimize(problem, w, eps, trusted, start_norm, progress, loose)
+    result = tron.minimize(problem, w, eps, min(max_iter, TRUSTED), start_norm, progress, loose)
+    if not is_done(result, eps):
+        result = search_on(problem, result, eps, max_iter, progress)
     if not (loose or is_done(result, eps)) and len(result.history) < max_iter:
         result = Path(problem, eps, result, max_iter, progress).follow()
-    if result.stopped == "max_iter" and len(result.history) < max_iter:
-        left = max_iter - len(result.history)
-        further = tron.minimize(problem, result.w, eps, left, result.start_norm, progress)
-        result = further._replace(history=result.history + further.history)
+    while result.stopped == "max_iter" and len(result.history) < max_iter:
+        result = search_on(problem, result, eps, max_iter, progress)
     return result
 
 
@@ -64,6 +63,29 @@ def is_done(result, eps):
     """Return True if the gap of a tron.Result is certified to be small enough."""
     allowed = tron.GAP * eps * abs(result.objective)
     return result.stopped == "converged" or (result.stopped == "settled" and result.gap <= allowed)
+
+
+def search_on(problem, result, eps, max_iter, progress):
+    """Return the tron.Result after TRUSTED more Newton steps with line searches; 'settled' if rounding hides their
+    effect. Conjugate gradients are preconditioned and end early."""
+    history, floor = list(result.history), result.objective - result.gap
+    point, gap, hidden, stopped = Point(result.w, *problem.evaluate(result.w)), np.inf, False, "max_iter"
+    for left in range(min(TRUSTED, max_iter - len(history)), -1, -1):
+        floor, before = max(floor, problem.floor(*point)), gap
+        gap, allowed = max(point.f + problem.noise(point.w, point.f) - floor, 0.0), tron.GAP * eps * point.f
+        progress("training", len(history), None, news(point))
+        if gap <= allowed and norm(point.g) <= eps * result.start_norm:
+            stopped = "converged"
+        elif hidden and gap > 0.5 * before:
+            stopped = "settled"
+        if stopped != "max_iter" or not left:
+            break
+        step = tron.conjugate_gradients(problem, point.g, np.inf, allowed)
+        new = search(problem, point, point.w + step.step)
+        hidden, point = new.f >= point.f - problem.noise(point.w, point.f), new
+        history.append({**news(point), "cg_steps": step.steps, "radius": None})
+    final = result._replace(stopped=stopped, history=history, gap=gap)
+    return final._replace(w=point.w, objective=point.f, gradient=norm(point.g))
 
 
 class Path:
