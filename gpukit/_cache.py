@@ -50,11 +50,7 @@ LINKED = "by numbers drawn"  # version of _randomize_identities, part of the key
 def compilers():
     """Return the versions of the compilers as a folder name."""
     names = ("numba", "numba-cuda", "llvmlite", "numpy")
-    versions = []
-    for name in names:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            versions.append(f"{name}{metadata.version(name)}")
-    return "-".join([f"python{sys.version.split()[0]}", *versions])
+    return "-".join([f"python{sys.version.split()[0]}", *(f"{name}{metadata.version(name)}" for name in names)])
 
 
 def cache_folder():

@@ -144,7 +144,6 @@ def _header(path, kind, file):
         raise kind.refuse(path, "its header cannot be read")
     _, version, length, crc = START.unpack(start)
     if version != VERSION:
-        version = 1 if start[16:17] == b"{" else version  # version 1 has no checksum: its header begins there
         raise kind.error(f"{path} has format version {version}; this gpukit reads version {VERSION}. {kind.again}")
     raw = file.read(min(length, size))
     if zlib.crc32(raw, zlib.crc32(start[:-4])) != crc:

@@ -32,7 +32,6 @@ FORMAT = 3
 KIND = arrayfile.Kind(
     arrayfile.WRITTEN["model"][0], "a gpukit model", ModelError, "Train again, or copy the file again."
 )
-ZIP = b"PK\x03\x04"  # begins models of format 2 and older
 
 
 @contextlib.contextmanager
@@ -136,12 +135,6 @@ def load_header(path):
             if path.exists():
                 raise DataError(f"{path} is not a file. Name the model file itself.")
             raise DataError(f"no model file {path}. Check the name; the folder that gpukit looks from is {Path.cwd()}.")
-        is_zip = arrayfile.begins_with(path, ZIP)
-    if is_zip:
-        raise ModelError(
-            f"{path} is a zip archive: a model of format 2 or older, which gpukit {__version__} does not read, or no "
-            "model. Train again, or install the version that wrote it."
-        )
     header = arrayfile.read_header(path, KIND).facts
     if header.get("format") != FORMAT:
         raise ModelError(

@@ -71,14 +71,6 @@ def test_not_a_model(tmp_path, content):
         persist.load_arrays(path)
 
 
-def test_a_model_of_the_zip_format_is_told_from_a_damaged_one(tmp_path):
-    header = np.frombuffer(json.dumps({"class": "LSHMF", "format": 2}).encode(), np.uint8)
-    np.savez(tmp_path / "old.npz", __gpukit__=header, U=np.zeros(3))
-    for load in (persist.load_arrays, persist.load_header, persist.load_model):
-        with pytest.raises(ModelError, match="model of format 2 or older, which gpukit .* does not read, or no model"):
-            load(tmp_path / "old.npz")
-
-
 def test_another_format_names_both_versions(saved, monkeypatch):
     monkeypatch.setattr(persist, "FORMAT", 99)
     with pytest.raises(ModelError, match=r"format 3, .*reads format 99"):

@@ -64,8 +64,8 @@ class NcclTransport:
 
         self.nccl, self.team = nccl, team
         runtime.setDevice(index)
-        unique_id = pack_id(nccl.get_unique_id()) if team.rank == 0 else None
-        self.communicator = nccl.NcclCommunicator(team.size, unpack_id(team.broadcast(unique_id)), team.rank)
+        unique_id = None if team.rank else np.frombuffer(nccl.get_unique_id(), np.uint8)
+        self.communicator = nccl.NcclCommunicator(team.size, bytes(team.broadcast(unique_id)), team.rank)
         team.abort_at_failure(self.communicator.abort)
         names = "uint8", "int32", "uint32", "int64", "float32", "float64"
         self.dtypes = {np.dtype(name): getattr(nccl, f"NCCL_{name.upper()}") for name in names}
@@ -158,16 +158,6 @@ def wait_for_event(event, transport):
         if time.monotonic() > busy_until:
             transport.check()
             time.sleep(0.001)
-
-
-def pack_id(unique_id):
-    """Return NCCL's unique id, bytes (cupy 14 and later) or a tuple, as an array."""
-    return np.array([isinstance(unique_id, bytes), *unique_id], np.int64)
-
-
-def unpack_id(array):
-    """Return the unique id of an array of `pack_id`."""
-    return bytes(array[1:].tolist()) if array[0] else tuple(array[1:].tolist())
 
 
 def device_address(array):

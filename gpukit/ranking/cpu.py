@@ -38,11 +38,6 @@ def room(longest, n, blocks):
     """Return None: the twins have their own scratch memory."""
 
 
-def total(array):
-    """Return the sum of an array."""
-    return float(array.sum())
-
-
 def run(name, count, *arguments):
     """Call a twin or a solver of the CPU by name; count: see gpu.run."""
     find_named((matrix_twins, pair_sums_twins, counting), name)(*arguments)
@@ -111,8 +106,10 @@ class Dense:
 
         return product
 
-    def gram(self, offsets, query, pulls):
+    def gram(self, offsets, query, pulls, diagonal=False):
         """See pair_sums.PairSums.gram."""
+        if diagonal:
+            return scatter(self.X, offsets, pulls, np.ones(self.X.shape[1]))
         with timing.compiling():
             import scipy.linalg.cython_blas  # noqa: F401 - the first product in compiled code would load it
 
@@ -122,10 +119,6 @@ class Dense:
         matrix_twins.weighted_gram(self.X, means, query, pulls, np.empty((0, 2), np.int32), partial)
         with np.errstate(invalid="ignore", over="ignore"):  # objective.Preconditioner reports products that overflow
             return partial.sum(axis=0)
-
-    def gram_diagonal(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram_diagonal."""
-        return scatter(self.X, offsets, pulls, np.ones(self.X.shape[1]))
 
 
 class Blocks:
@@ -151,14 +144,12 @@ class Blocks:
         """Return X'z (n,)."""
         return np.sum(self.X.each(lambda rows: z[rows] @ self.X.block(rows), self.slices), axis=0)
 
-    def gram(self, offsets, query, pulls):
+    def gram(self, offsets, query, pulls, diagonal=False):
         """See pair_sums.PairSums.gram."""
+        if diagonal:
+            products = self._centred(query, pulls, lambda left, right: np.einsum("ij,ij->j", left, right))
+            return np.maximum(products, 0.0)
         return self._centred(query, pulls, lambda left, right: left.T @ right)
-
-    def gram_diagonal(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram_diagonal."""
-        products = self._centred(query, pulls, lambda left, right: np.einsum("ij,ij->j", left, right))
-        return np.maximum(products, 0.0)
 
     def _centred(self, query, pulls, multiply):
         """Return the sum of multiply(pulls times X, X) for X less the weighted means of the queries.

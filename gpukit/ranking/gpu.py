@@ -114,11 +114,6 @@ def gram_shares(n, count):
     return int(max(1, min(SHARES, gram_bytes // (8 * n * n), grid(count, matrix_kernels.STEP))))
 
 
-def total(array):
-    """Return the sum of a device array."""
-    return float(copy_out(array).sum())
-
-
 def addition(partial, out):
     """Return the launch of kernels.matrix.add_rows, for launch."""
     rows, columns = partial.shape
@@ -208,7 +203,7 @@ class Dense:
         """See cpu.Dense."""
         return Product(self, over, partners, room)
 
-    def gram(self, offsets, query, pulls):
+    def gram(self, offsets, query, pulls, diagonal=False):
         """See pair_sums.PairSums.gram."""
         n, tiles = self.n, np.array(tile_pairs(self.n), np.int32)
         means = empty((len(offsets) - 1, n), np.float64)
@@ -217,11 +212,8 @@ class Dense:
         partial = empty((shares, n, n), np.float64)
         blocks = len(tiles), shares
         launch(matrix_kernels.weighted_gram, blocks, BLOCK, self.X, means, query, pulls, put(tiles), partial)
-        return sum_rows(partial.reshape(shares, n * n)).reshape(n, n)
-
-    def gram_diagonal(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram_diagonal."""
-        return self.gram(offsets, query, pulls).diagonal()
+        whole = sum_rows(partial.reshape(shares, n * n)).reshape(n, n)
+        return whole.diagonal() if diagonal else whole
 
 
 class Product:
@@ -330,7 +322,7 @@ class ByQueries:
                 self.backward(block, z[rows])
             if not is_known:
                 self._remember(v, self.u)
-            return np.append(self.sums(), total(loss))
+            return np.append(self.sums(), copy_out(loss).sum())
 
         return product
 
@@ -380,13 +372,9 @@ class Streamed(ByQueries):
         result, self.total = self.total, np.zeros(self.n)
         return result
 
-    def gram(self, offsets, query, pulls):
+    def gram(self, offsets, query, pulls, diagonal=False):
         """See pair_sums.PairSums.gram."""
-        return sum(block.gram(*local) for block, local in self._local(pulls))
-
-    def gram_diagonal(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram_diagonal."""
-        return sum(block.gram_diagonal(*local) for block, local in self._local(pulls))
+        return sum(block.gram(*local, diagonal) for block, local in self._local(pulls))
 
     def _local(self, pulls):
         """Yield each block with the offsets, queries and pulls of its documents."""
@@ -460,19 +448,10 @@ class Blocks(ByQueries):
         self.view(self.total)[:] = 0.0
         return result
 
-    def gram(self, offsets, query, pulls):
+    def gram(self, offsets, query, pulls, diagonal=False):
         """See pair_sums.PairSums.gram."""
-        shape = self.n, self.n
-        return self._centred(query, pulls, shape, lambda weighted, features: features.T @ weighted)
-
-    def gram_diagonal(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram_diagonal."""
-        return self._centred(query, pulls, self.n, lambda weighted, features: (weighted * features).sum(axis=0))
-
-    def _centred(self, query, pulls, shape, multiply):
-        """Return the sum of multiply(pulls times X, X) for X less the weighted means of the queries, on the host."""
         view, dtype = self.view, self.host.dtype
-        block, total = empty(self.block.shape, dtype), put(np.zeros(shape))
+        block, total = empty(self.block.shape, dtype), put(np.zeros(self.n if diagonal else (self.n, self.n)))
         query, weights, sums = view(query), view(pulls), view(total)
         for (first, last), (rows, features) in zip(self.queries, self.blocks(block), strict=True):
             block_offsets = put((self.offsets[first : last + 1] - self.offsets[first]).astype(np.int32))
@@ -480,7 +459,8 @@ class Blocks(ByQueries):
             grid_of_means = last - first, grid(self.n)
             launch(matrix_kernels.query_means, grid_of_means, BLOCK, block, block_offsets, pulls[rows], means)
             features -= view(means).astype(dtype)[query[rows] - first]
-            sums += multiply(features * weights[rows, None].astype(dtype), features)
+            weighted = features * weights[rows, None].astype(dtype)
+            sums += (weighted * features).sum(axis=0) if diagonal else features.T @ weighted
         return copy_out(total)
 
 

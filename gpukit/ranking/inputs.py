@@ -115,7 +115,7 @@ def read(X, y=None, qid=None, group=None, query_weight=None, sample_weight=None,
     """Return Inputs of the arguments of fit; DataError for missing, inconsistent or nonfinite data."""
     if isinstance(X, Documents):
         check_own_queries(y, qid, group)
-        X = validate(X)
+        X = as_documents(X)
         matrix, names, y, queries = X.X, X.names, X.y, Queries(None, X.offsets, X.qids)
         of_queries, of_documents = (X.weights, None) if np.shape(X.weights) == X.qids.shape else (None, X.weights)
         query_weight = of_queries if query_weight is None else query_weight
@@ -161,11 +161,6 @@ def check_own_queries(*columns):
     """Raise DataError for y, qid or group next to Documents; None passes."""
     if any(column is not None for column in columns):
         raise DataError("Documents bring relevance and queries of their own: leave y, qid and group out.")
-
-
-def validate(X):
-    """Return validated Documents; anything else unchanged."""
-    return as_documents(X) if isinstance(X, Documents) else X
 
 
 def query_weights(values, queries, group=None):
@@ -257,9 +252,10 @@ def _look_up_weights(values, queries):
 def features(X):
     """Return (X as C-contiguous float32 or float64, or CSR; column names or None); DataError for an invalid table.
 
-    float32 is kept, everything else becomes float64. Documents were validated by `validate`.
+    float32 is kept, everything else becomes float64. Documents are validated.
     """
     if isinstance(X, Documents):
+        X = as_documents(X)
         return X.X, X.names
     X, names = as_features(as_frame(X))
     check_finite(X, names)

@@ -22,13 +22,12 @@ class PairSums:
         self.weights = steps.put(problem.weights)
         self.scores = steps.empty(self.size, np.float64)
 
-    def gram(self):
-        """Return the weighted covariance of the documents within their queries, (n, n) float64, for all pairs."""
-        return self.matrix.gram(self.offsets, self.ranks.query, self._pulls())
+    def gram(self, diagonal=False):
+        """Return the weighted covariance of the documents within their queries, (n, n) float64, for all pairs.
 
-    def gram_diagonal(self):
-        """Return the diagonal of `gram`, (n,) float64, in one pass over X."""
-        return self.matrix.gram_diagonal(self.offsets, self.ranks.query, self._pulls())
+        diagonal: return its diagonal alone, (n,).
+        """
+        return self.matrix.gram(self.offsets, self.ranks.query, self._pulls(), diagonal)
 
     def pair_loss(self):
         """Return the loss at the current scores, added pair by pair; None on a GPU and for too many pairs."""
@@ -86,7 +85,7 @@ class LevelTreeSums(PairSums):
         """`walk` for a matrix that computes X v for all documents before X'z."""
         self.matrix.scores(v, self.u)
         self.steps.pair_sums(self.room, self.u, margin, self.over, self.partners, self.z, self.loss)
-        return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
+        return np.append(self.matrix.transposed(self.z), self.steps.copy_out(self.loss).sum())
 
 
 class SortedSums(PairSums):
@@ -128,7 +127,7 @@ class SortedSums(PairSums):
             self.multiply(self.u, self.own, u)
         self.add_partners(u, self.sums)
         self.combine(self.u, margin, self.counts, self.sums, self.document_weights, self.z)
-        return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
+        return np.append(self.matrix.transposed(self.z), self.steps.copy_out(self.loss).sum())
 
     def add_partners(self, u, sums):
         """sums = the sums of u over the partners of each document, times the differences of gains if there are any."""

@@ -66,8 +66,7 @@ class Run:
             self.session = self._session(n)
         with self.stage("precondition"):
             if not team.rank:
-                gram = self.session.gram if preconditioned else self.session.gram_diagonal
-                self.preconditioner = Preconditioner(gram())
+                self.preconditioner = Preconditioner(self.session.gram(diagonal=not preconditioned))
                 self.size = self._size(pairs, largest)
 
     def _scaled(self, problem):

@@ -73,8 +73,6 @@ def _map(facts, arrays, weights):
         check_choice("features in its header", facts["features"], MAPS),
         persist.entry_of(facts, "n_features", int),
     )
-    if kind == "thresholds" and "map_heights" not in arrays:  # an earlier version's steps have height 1
-        arrays = {**arrays, "map_heights": np.ones(len(arrays["map_values"]))}
     feature_map = MAPS[kind](*(arrays[f"map_{name}"] for name in MAPS[kind]._fields))
     feature_map.check(size)
     if size < 1 or width(feature_map, size) != weights:

@@ -18,7 +18,6 @@ from gpukit.ranking.inputs import (
     features,
     query_weights,
     read,
-    validate,
     weights_given,
 )
 from gpukit.sorting import segmented_argsort
@@ -26,12 +25,12 @@ from gpukit.sorting import segmented_argsort
 
 def predict(model, X):
     """See RankSVM.predict."""
-    return scores(model, in_model_order(model, *features(validate(X))))
+    return scores(model, in_model_order(model, *features(X)))
 
 
 def explain(model, X):
     """See RankSVM.explain."""
-    X = in_model_order(model, *features(validate(X)))
+    X = in_model_order(model, *features(X))
     vectors = 4  # arrays with a column for each feature
     devices.require_host(vectors * 8 * X.shape[0] * len(model.coef_), f"Explaining {X.shape[0]:,} scores")
     X = X.toarray() if hasattr(X, "indptr") else X
@@ -130,7 +129,7 @@ def rank(model, X, qid=None, group=None):
     """See RankSVM.rank."""
     if isinstance(X, Documents):
         check_own_queries(qid, group)
-    X, qid = align_rows(X=validate(X), qid=qid)
+    X, qid = align_rows(X=X, qid=qid)
     result = predict(model, X)
     if isinstance(X, Documents):
         group = np.diff(X.offsets)

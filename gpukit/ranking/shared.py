@@ -5,7 +5,7 @@ import numpy as np
 from gpukit.ranking.problem import QUERY_COST, make_problem
 from gpukit.ranking.solvers.tron import Result
 
-END, MOVE, WALK, GRAM, DIAGONAL = range(5)
+END, MOVE, WALK, GRAM = range(4)
 
 
 def queries_of_rank(offsets, rank, size):
@@ -52,13 +52,9 @@ class SharedPairSums:
     def pair_loss(self):
         """Return None: there is no sum pair by pair over ranks."""
 
-    def gram(self):
+    def gram(self, diagonal=False):
         """See pair_sums.PairSums."""
-        return self._answer(GRAM, np.zeros(0))
-
-    def gram_diagonal(self):
-        """See pair_sums.PairSums."""
-        return self._answer(DIAGONAL, np.zeros(0))
+        return self._answer(GRAM, np.array([diagonal]))
 
     def _answer(self, what, vector, margin=0.0, exact=True):
         question = self.team.broadcast(np.concatenate(([what, margin, exact], vector)))
@@ -72,11 +68,11 @@ class SharedPairSums:
                 self.local.move(vector)
             return None
         if self.local is None:
-            part = np.zeros({WALK: self.n + 1, DIAGONAL: self.n}.get(what, (self.n, self.n)))
+            part = np.zeros(self.n + 1 if what == WALK else self.n if vector[0] else (self.n, self.n))
         elif what == WALK:
             part = self.local.walk(vector, float(margin), exact)
         else:
-            part = self.local.gram() if what == GRAM else self.local.gram_diagonal()
+            part = self.local.gram(bool(vector[0]))
         return self.team.reduce(part)
 
     def serve(self):

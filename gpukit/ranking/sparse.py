@@ -37,33 +37,18 @@ class Sparse:
         self.steps.run("csr_product", 32 * self.out.size, self.T, z, self.out)
         return self.steps.copy_out(self.out)
 
-    def gram(self, offsets, query, pulls):
+    def gram(self, offsets, query, pulls, diagonal=False):
         """See pair_sums.PairSums.gram."""
-        return sparse_gram(self.host, *map(self.steps.copy_out, (offsets, query, pulls)))
-
-    def gram_diagonal(self, offsets, query, pulls):
-        """See pair_sums.PairSums.gram_diagonal."""
-        return sparse_gram_diagonal(self.host, self.steps.copy_out(offsets), self.steps.copy_out(pulls))
+        return sparse_gram(self.host, self.steps.copy_out(offsets), self.steps.copy_out(pulls), diagonal)
 
 
-def sparse_gram(X, offsets, query, pulls):
+def sparse_gram(X, offsets, pulls, diagonal=False):
     """Return twins.matrix.weighted_gram for a CSR matrix X (l, n): X'BX - sum over queries of s s' / b, dense (n, n)
     float64.
 
-    B = diag(pulls), s = the query's sum of pulls_i x_i, b = its sum of pulls.
+    B = diag(pulls), s = the query's sum of pulls_i x_i, b = its sum of pulls. diagonal: return the diagonal alone,
+    (n,), without the matrix.
     """
-    X, weighted, sums, means = _query_moments(X, offsets, pulls)
-    return np.asarray((X.T @ weighted - sums.T @ means).todense())
-
-
-def sparse_gram_diagonal(X, offsets, pulls):
-    """Return the diagonal of `sparse_gram`, (n,) float64, without the matrix."""
-    X, weighted, sums, means = _query_moments(X, offsets, pulls)
-    return np.maximum((X * weighted).sum(axis=0) - (sums * means).sum(axis=0), 0.0)
-
-
-def _query_moments(X, offsets, pulls):
-    """Return (X in float64, its rows times pulls, their sums in each query, the weighted means of each query)."""
     import scipy.sparse
 
     X = scipy.sparse.csr_array(X, dtype=np.float64)
@@ -71,4 +56,7 @@ def _query_moments(X, offsets, pulls):
     members = np.ones(len(pulls)), np.arange(len(pulls)), offsets
     by_query = scipy.sparse.csr_array(members, (len(offsets) - 1, len(pulls)))
     sums, totals = by_query @ weighted, by_query @ pulls
-    return X, weighted, sums, scipy.sparse.diags_array(inverse(totals)) @ sums
+    means = scipy.sparse.diags_array(inverse(totals)) @ sums
+    if diagonal:
+        return np.maximum((X * weighted).sum(axis=0) - (sums * means).sum(axis=0), 0.0)
+    return np.asarray((X.T @ weighted - sums.T @ means).todense())

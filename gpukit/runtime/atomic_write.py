@@ -29,9 +29,7 @@ def replace_atomically(target, folder=False, mode=None):
     path, lock = _temporary_path(target), None
     try:
         lock = _create_locked(path, folder, mode or 0o666)
-        if mode is not None:
-            os.fchmod(lock, mode)  # restores bits that the umask removed
-        elif not folder and target.exists():
+        if mode is None and not folder and target.exists():
             _copy_ownership(target, lock)
         yield path
         os.replace(path, target)

@@ -41,7 +41,7 @@ def base_folder():
 
 
 def make_folder(folder):
-    """Create a folder and its missing parents with mode 0700, regardless of the umask.
+    """Create a folder and its missing parents with mode 0700.
 
     Creates nothing below an untrusted folder. Raises PermissionError, after a warning, if other users can change the
     folder's content.
@@ -55,26 +55,10 @@ def make_folder(folder):
     for path in reversed(missing if fault is None else ()):
         with contextlib.suppress(FileExistsError):
             os.mkdir(path, 0o700)
-            _restore_mode(path)
     fault = fault or folder_fault(missing[0] if missing else folder)
     if fault:
         warn_once(f"{missing[0] if missing else folder}", fault)
         raise PermissionError(fault)
-
-
-def _restore_mode(folder):
-    """Restore the bits of mode 0700 that the umask removed from a new folder.
-
-    Uses a descriptor, because another user may replace the path by a link.
-    """
-    if os.lstat(folder).st_mode & stat.S_IRWXU == stat.S_IRWXU:
-        return
-    descriptor = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        if owner_of(os.fstat(descriptor)) == os.geteuid():
-            os.chmod(f"/proc/self/fd/{descriptor}", 0o700)
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -117,7 +117,7 @@ class Array(SimpleNamespace):
     device_ctypes_pointer = SimpleNamespace(value=4096)
 
 
-def fake_nccl(monkeypatch, communicator, unique_id=(1,)):
+def fake_nccl(monkeypatch, communicator, unique_id=b"1"):
     """Replace cupy's binding; return the list of its calls outside of communicators."""
     kinds = ("UINT8", "INT32", "UINT32", "INT64", "FLOAT32", "FLOAT64", "SUM")
     groups = []
@@ -135,9 +135,9 @@ def fake_nccl(monkeypatch, communicator, unique_id=(1,)):
     return groups
 
 
-@pytest.mark.parametrize("unique_id", [bytes(range(128, 256)), (1, -2, 3)], ids=["bytes", "numbers"])
-def test_arguments_of_nccl(monkeypatch, unique_id):
+def test_arguments_of_nccl(monkeypatch):
     """Addresses, counts, dtypes and streams of device arrays."""
+    unique_id = bytes(range(128, 256))
     groups = fake_nccl(monkeypatch, FakeCommunicator, unique_id)
 
     def work(team):

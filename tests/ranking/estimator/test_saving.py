@@ -75,20 +75,6 @@ def test_a_file_that_lacks_an_array(tmp_path, lacking):
         RankSVM.load(tmp_path / "less")
 
 
-def test_thresholds_of_an_earlier_version(tmp_path):
-    """Its files have no heights: a step adds its weight."""
-    at, model = make(), fitted(scale="minmax", features="thresholds")
-    heights = model.feature_map_.heights
-    assert len(heights) and (heights != 1.0).all()
-    model.save(tmp_path / "m")
-    header, arrays = persist.load_arrays(tmp_path / "m")
-    arrays["coef"] = np.append(arrays["coef"][: -len(heights)], arrays["coef"][-len(heights) :] * heights)
-    del arrays["map_heights"]
-    persist.save_arrays(tmp_path / "earlier", header, arrays)
-    scores = RankSVM.load(tmp_path / "earlier").predict(at.X, at.qid)
-    np.testing.assert_allclose(scores, model.predict(at.X, at.qid), rtol=1e-12)
-
-
 def test_other_files(tmp_path):
     persist.save_arrays(tmp_path / "other", {"class": "LSHMF"}, {"coef": np.ones(3)})
     with pytest.raises(ModelError, match="holds a LSHMF, not a RankSVM"):

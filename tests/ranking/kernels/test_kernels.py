@@ -318,7 +318,7 @@ def test_sessions_with_a_feature_map(kind, blocks, monkeypatch):
     z, gram = np.random.default_rng(9).normal(size=len(X)), twin.gram()
     np.testing.assert_allclose(session.matrix.transposed(gpu.put(z)), z @ expanded[:], rtol=0, atol=1e3 * exact)
     np.testing.assert_allclose(session.gram(), gram, rtol=0, atol=exact * abs(gram).max())
-    np.testing.assert_allclose(session.gram_diagonal(), gram.diagonal(), rtol=0, atol=exact * abs(gram).max())
+    np.testing.assert_allclose(session.gram(diagonal=True), gram.diagonal(), rtol=0, atol=exact * abs(gram).max())
 
 
 def test_sessions_with_gains(monkeypatch):
