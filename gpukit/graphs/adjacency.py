@@ -6,7 +6,6 @@ import numpy as np
 
 from gpukit.base.arrays import as_array, axes
 from gpukit.errors import DataError
-from gpukit.graphs.column_types import is_object
 from gpukit.graphs.tensor import Graph
 from gpukit.io import trust
 from gpukit.io.arrays import is_frame
@@ -83,21 +82,6 @@ def are_numbers(ids):
 def _ids(names):
     whole = all(isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in names)
     return np.array(names, dtype=np.int64) if whole else np.array(list(map(str, names)))
-
-
-def numbers_of_frame(frame, what, turned):
-    """Return the numbers of a frame, NaN where missing; turned: transposed."""
-    single = all(str(kind).lower() == "float32" for kind in frame.dtypes)
-    if all(str(kind) == "bool" for kind in frame.dtypes):
-        array = frame.to_numpy()
-    else:
-        if any(map(is_object, frame.dtypes)):
-            frame = frame.where(frame.notna(), np.nan)  # numpy cannot convert pandas' NA
-        try:
-            array = frame.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"the {what} holds what is no number ({error}).") from error
-    return array.T if turned else array
 
 
 FORMS = (

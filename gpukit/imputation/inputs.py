@@ -14,9 +14,8 @@ from gpukit.graphs.graph_builders import graph_from_series
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.graphs.time_parsing import seconds_of_array
 from gpukit.imputation import forms
-from gpukit.imputation.forms import form_of, refuse_datasets
 from gpukit.imputation.problem import spread
-from gpukit.io.arrays import is_frame, is_series
+from gpukit.io.arrays import is_frame
 from gpukit.svt.plan import MOST
 
 NO_GRAPH = "no graph was passed: each vertex is joined to the vertices with the most similar series."
@@ -26,13 +25,12 @@ class Data(NamedTuple):
     """Validated tensor (N, m, n) and its mask.
 
     The tensor is float, 0 where missing. mask: (N,) or (N, m, n) bool, (N,) if only whole slices are missing; shape: of
-    the user's tensor; given: the user's tensor as an array.
+    the user's tensor.
     """
 
     tensor: np.ndarray
     mask: np.ndarray
     shape: tuple
-    given: np.ndarray
 
     @property
     def complete(self):
@@ -56,10 +54,8 @@ class Clock(NamedTuple):
         """Return Data with sorted columns."""
         if self.order is None:
             return data
-        tensor, original = self.moved(data.tensor), self.moved(data.given)
-        return data._replace(
-            tensor=tensor, given=original, mask=data.mask if data.mask.ndim == 1 else self.moved(data.mask)
-        )
+        mask = data.mask if data.mask.ndim == 1 else self.moved(data.mask)
+        return data._replace(tensor=self.moved(data.tensor), mask=mask)
 
     def moved(self, array):
         """Return an array (N, ...) with sorted columns."""
@@ -79,7 +75,7 @@ class Taken(NamedTuple):
 
     adjacency  csr (N, N); data: Data, its columns in order of time; clock: Clock
     vertices   (N,) ids, or None
-    give       see forms.Form; None: as arrays
+    give       see forms.Form; None: as an array
     notes      [text], messages for the user
     types      graphs.column_types.ColumnTypes of the tensor in the user's order, or None
     is_table   True for an array of times by sensors
@@ -126,10 +122,10 @@ class Taken(NamedTuple):
 
     def back(self, array, known=True):
         """Return an array of the tensor's shape in the user's form; known: values, not deviations."""
-        array = self.clock.back(array)
+        array, missing = self.clock.back(array), self.missing if known else None
         if known and self.types is not None:
-            array = self.types.restore(array, self.missing)
-        return array if self.give is None else self.give(array, known)
+            array = self.types.restore(array, missing)
+        return array if self.give is None else self.give(array, missing)
 
 
 def clock_of(times):
@@ -183,13 +179,31 @@ def check_bound(name, bound, side, values, is_fit):
 
 def take_fit_inputs(graph, tensor=None, mask=None, times=None):
     """Return the Taken of GraphImputer.fit's arguments."""
-    tensor = None if forms.is_target(graph, tensor) else tensor
-    return place_results(graph if tensor is None else tensor, take(graph, tensor, mask, times))
+    if isinstance(graph, GraphTensor):
+        if tensor is not None:
+            raise DataError("a GraphTensor contains its tensor: omit the argument tensor.")
+        graph = adopt.validate_tensor(graph)
+        return take_graph_tensor(graph, graph.adjacency, mask, times)
+    is_alone = tensor is None or forms.is_target(graph, tensor)
+    if is_alone:
+        if not forms.is_labelled(graph) and not forms.is_table(graph):
+            what = "a dictionary" if isinstance(graph, dict) else "a graph alone"
+            raise DataError(
+                f"{what} has no values to fill in: pass the tensor too, a GraphTensor, or a table of times by sensors."
+            )
+        graph, tensor = None, graph
+    result = take_table(tensor, mask, times, is_alone) if graph is None else take(graph, tensor, mask, times)
+    return place_results(tensor, result)
 
 
 def take_transform_inputs(model, tensor, mask=None, times=None):
     """Return the Taken of GraphImputer.transform's arguments."""
-    return place_results(tensor, take_again(model, tensor, mask, times))
+    count, known, adjacency = model._basis.count, model.vertices_, getattr(model, "adjacency_", None)
+    if isinstance(tensor, GraphTensor):
+        return take_graph_tensor(adopt.validate_tensor(tensor), adjacency, mask, times, known, count)
+    form = forms.form_of(tensor, mask, count if known is None else known)
+    form = forms.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
+    return place_results(tensor, join(adjacency, tensor, mask, times, form, known, count))
 
 
 def place_results(tensor, result):
@@ -197,80 +211,61 @@ def place_results(tensor, result):
     place_on_device = arrays.placer(tensor)
     if place_on_device is None:
         return result
-    give = result.give or (lambda array, known: array)
-    return result._replace(give=lambda array, known: place_on_device(give(array, known)))
+    give = result.give or (lambda array, missing: array)
+    return result._replace(give=lambda array, missing: place_on_device(give(array, missing)))
+
+
+def take_graph_tensor(data, adjacency, mask, times, known=None, count=None):
+    """Return the Taken of a valid GraphTensor; for a fitted model known: its labels, count: its number of vertices."""
+    order = None if known is None or data.vertices is None else match_ids(data.vertices, known)
+    times = data.times if times is None else times
+    tensor, mask = as_given(data, mask)
+    vertices = data.vertices if count is None else known
+    if order is None:
+        return join(adjacency, tensor, mask, times, None, vertices, count or len(tensor), data.types)
+    types = None if data.types is None else data.types.at(order)
+    result = join(adjacency, tensor[order], mask[order], times, None, vertices, count, types)
+    return result._replace(give=lambda array, missing: array[np.argsort(order)])
+
+
+def take_table(tensor, mask, times, is_alone):
+    """Return the Taken of a table without a graph: that of the most similar series; is_alone: it is fit's only data."""
+    form = forms.form_of(tensor, mask, None)
+    if form is None:
+        form = forms.table_form(tensor, mask) if is_alone else forms.form_without_graph(tensor, mask, times)
+    result = join(None, tensor, mask, times, form)
+    seen = np.broadcast_to(spread(result.data.mask), result.data.tensor.shape)
+    graph = graph_from_series(np.where(seen, result.data.tensor, np.nan))
+    is_table = is_alone and not forms.is_labelled(tensor)
+    return result._replace(adjacency=graph.adjacency, is_table=is_table, notes=[NO_GRAPH, *result.notes])
 
 
 def take(graph, tensor, mask, times):
-    """Return the Taken of GraphImputer.fit's arguments, with results on the host."""
-    if isinstance(graph, GraphTensor):
-        if tensor is not None:
-            raise DataError("a GraphTensor contains its tensor: omit the argument tensor.")
-        graph = adopt.validate_tensor(graph)
-        data = read(*as_given(graph, mask), graph.adjacency.shape[0])
-        times = graph.times if times is None else times
-        return order_by_time(graph.adjacency, data, times, graph.vertices, types=graph.types)
-    if tensor is None:
-        refuse_datasets(graph)
-    frame = forms.to_frame(graph) if tensor is None else None
-    labelled = is_frame(frame) or is_series(frame)
-    is_table = tensor is None and not labelled and forms.is_table(graph)
-    if labelled or is_table:
-        graph, tensor = None, graph
-    if tensor is None:
-        what = "a dictionary" if isinstance(graph, dict) else "a graph alone"
-        raise DataError(
-            f"{what} has no values to fill in: pass the tensor too, a GraphTensor, or a table of times by sensors."
-        )
-    names = None if graph is None else vertices_of_graph(graph)
-    adjacency = as_adjacency(graph) if names is None and graph is not None else None
-    form = form_of(tensor, mask, names if adjacency is None else adjacency.shape[0], is_frame(graph))
-    if form is not None:
-        tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
-    elif graph is None:
-        form = forms.table_form(tensor, mask) if is_table else forms.form_without_graph(tensor, mask, times)
-        tensor, mask = (tensor, mask) if form is None else (form.tensor, form.mask)
-    names = names if form is None else form.vertices
-    if graph is None:
-        data = read(tensor, mask)
-        result = order_by_time(None, data, times, names, form, [NO_GRAPH], given_types(tensor, form))
-        seen = np.broadcast_to(spread(result.data.mask), result.data.tensor.shape)
-        graph = graph_from_series(np.where(seen, result.data.tensor, np.nan))  # of the most similar series
-        return result._replace(adjacency=graph.adjacency, is_table=is_table)
-    adopt.refuse_turned_list(graph, forms.shape_of(tensor))
+    """Return the Taken of a graph and a tensor."""
+    names = vertices_of_graph(graph)
+    adjacency = as_adjacency(graph) if names is None else None
+    form = forms.form_of(tensor, mask, names if adjacency is None else adjacency.shape[0], is_frame(graph))
+    table = tensor if form is None else form.tensor
+    adopt.refuse_turned_list(graph, forms.shape_of(table))
     shape = getattr(graph, "shape", None)
     is_square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
-    count = None if is_square or not arrays.axes(tensor) else len(tensor)
+    count = None if is_square or not arrays.axes(table) else len(table)
     if adjacency is None or count not in (None, adjacency.shape[0]):  # a list of edges may lack the last vertices
-        adjacency = as_adjacency(graph, count, names)
-    data = read(tensor, mask, adjacency.shape[0])
-    return order_by_time(adjacency, data, times, names, form, types=given_types(tensor, form))
+        adjacency = as_adjacency(graph, count, names if form is None else form.vertices)
+    return join(adjacency, tensor, mask, times, form, names if form is None else form.vertices, adjacency.shape[0])
 
 
-def take_again(model, tensor, mask, times):
-    """Return the Taken of GraphImputer.transform's arguments, with results on the host."""
-    count, known, adjacency = model._basis.count, model.vertices_, getattr(model, "adjacency_", None)
-    if isinstance(tensor, GraphTensor):
-        data = adopt.validate_tensor(tensor)
-        times = data.times if times is None else times
-        order = None if known is None or data.vertices is None else match_ids(data.vertices, known)
-        tensor, mask = as_given(data, mask)
-        if order is not None:
-            tensor, mask = tensor[order], mask[order]
-        types = data.types if data.types is None or order is None else data.types.at(order)
-        result = order_by_time(adjacency, read(tensor, mask, count), times, known, types=types)
-        return result if order is None else result._replace(give=lambda array, known: array[np.argsort(order)])
-    form = form_of(tensor, mask, count if known is None else known)
-    form = forms.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
-    if form is not None:
-        tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
-    data = read(tensor, mask, count)
-    return order_by_time(adjacency, data, times, known, form, types=given_types(tensor, form))
-
-
-def given_types(tensor, form):
-    """Return the ColumnTypes of the user's tensor, or None; form: its Form, or None for an array."""
-    return types_of(tensor) if form is None else form.types
+def join(adjacency, tensor, mask, times, form, vertices=None, count=None, types=None):
+    """Return the Taken of a tensor and a mask; form: the forms.Form of a table, whose arrays are used then, or None."""
+    seconds = None if times is None else seconds_of_array(times)
+    if form is None:
+        data = read(adopt.numbers(tensor, "the tensor"), mask, count)
+        types = types_of(tensor) if types is None else types
+        return order_by_time(adjacency, data, seconds, vertices, None, [], types)
+    data = read(adopt.to_real(form.tensor, "the tensor"), form.mask, count, is_new=True)
+    seconds = form.times if seconds is None else seconds
+    vertices = form.vertices if vertices is None else vertices
+    return order_by_time(adjacency, data, seconds, vertices, form.give, form.notes, form.types)
 
 
 def match_ids(ids, known):
@@ -281,11 +276,10 @@ def match_ids(ids, known):
     return np.array([places[name] for name in known])
 
 
-def order_by_time(adjacency, data, times, vertices=None, form=None, notes=(), types=None):
-    """Return a Taken of Data in the user's order of columns."""
-    clock = clock_of(times_of(times, data))
-    give, form_notes = (None, []) if form is None else (form.give, form.notes)
-    notes = [*notes, *form_notes, *clock.notes, *find_sentinels(data)]
+def order_by_time(adjacency, data, seconds, vertices, give, notes, types):
+    """Return a Taken of Data in the user's order of columns; seconds: their times, or None."""
+    clock = clock_of(times_of(seconds, data))
+    notes = [*notes, *clock.notes, *find_sentinels(data)]
     return Taken(adjacency, clock.forth(data), clock, vertices, give, notes, types)
 
 
@@ -306,22 +300,21 @@ def find_sentinels(data):
                 )
 
 
-def read(tensor, mask, vertices=None):
+def read(values, mask, vertices=None, is_new=False):
     """Return Data of a tensor and a mask.
 
-    tensor (N, m, n), (N, n) or (N,); mask (N,) or of the tensor's shape, or None; vertices: N, if known. It may be a
-    GraphTensor, whose graph is ignored. Integers
-    become float64, float16 float32. Raises DataError for another shape, for values that are not real numbers, for
-    infinities and when nothing is observed; ParameterError for slices that are too large.
+    values (N, m, n), (N, n) or (N,) float; mask (N,) or of their shape, or None; vertices: N, if known; is_new: the
+    array is not the user's, and missing values are set to 0 in it. Raises DataError for another shape, for infinities
+    and when nothing is observed; ParameterError for slices that are too large.
     """
-    if isinstance(tensor, GraphTensor):
-        tensor, mask = as_given(adopt.validate_tensor(tensor), mask)
-    values = adopt.numbers(tensor, "the tensor")
     check_shape(values, (*values.shape, 0)[0] if vertices is None else vertices)
-    whole = adopt.to_slices(values)
-    seen = adopt.observed_mask(whole, mask, values.shape, strict=False)
-    tensor = np.where(seen, whole, whole.dtype.type(0))
-    return Data(tensor, adopt.reduce_mask(seen), values.shape, values)
+    tensor = adopt.to_slices(values)
+    seen = adopt.observed_mask(tensor, mask, values.shape, strict=False)
+    if is_new:
+        np.copyto(tensor, 0, where=~seen)
+    else:
+        tensor = np.where(seen, tensor, tensor.dtype.type(0))
+    return Data(tensor, adopt.reduce_mask(seen), values.shape)
 
 
 def as_given(graph_tensor, mask=None):
@@ -351,15 +344,14 @@ def check_shape(array, vertices):
         )
 
 
-def times_of(times, data):
+def times_of(seconds, data):
     """Return (m n,) seconds of the entries of slices, int64 or float64.
 
-    Entries are row by row. None if times are None or are those of the columns of several rows. Raises DataError for
+    Entries are row by row. None if seconds are None or are those of the columns of several rows. Raises DataError for
     another number of times.
     """
-    if times is None:
+    if seconds is None:
         return None
-    seconds = seconds_of_array(times)
     m, n = data.tensor.shape[1:]
     if len(seconds) not in (m * n, n):
         raise DataError(

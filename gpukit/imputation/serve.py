@@ -45,13 +45,13 @@ def tail(result, data):
     """Return the last columns of series (N, H) in the data's shape; observed values bitwise."""
     new = result.reshape(len(result), -1)[:, -data.tensor.shape[2] :].reshape(data.tensor.shape)
     seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(data.shape)
-    return np.where(seen, data.given, new.reshape(data.shape).astype(data.given.dtype))
+    return np.where(seen, data.tensor.reshape(data.shape), new.reshape(data.shape).astype(data.tensor.dtype))
 
 
 def complete(model, data, times):
     """Return (completed tensor, deviations or None) of inputs.Data by a fitted model."""
     if data.complete:
-        return data.given.copy(), np.zeros(data.shape)
+        return data.tensor.reshape(data.shape).copy(), np.zeros(data.shape)
     settings = model._fitted_options
     with Workspace() as workspace:
         place = model.place_._replace(workspace=workspace)
@@ -121,10 +121,10 @@ def fill_estimate(data, estimate):
 
     It is a copy.
     """
-    out = data.given.copy()
+    out = data.tensor.copy()
     if not data.complete:
-        out.reshape(data.tensor.shape)[~data.mask] = estimate
-    return out
+        out[~data.mask] = estimate
+    return out.reshape(data.shape)
 
 
 class Held(NamedTuple):
@@ -186,8 +186,7 @@ def join_held(held, data, at, window=None):
     whole = mask.all(axis=1)
     by_vertex = whole if (mask.any(axis=1) == whole).all() else mask.reshape(shape)
     times = None if times is None or at is None else np.concatenate((times, at))[last]
-    given = np.where(mask, values, np.nan)
-    return data.__class__(values.reshape(shape), by_vertex, (count, values.shape[1]), given), times
+    return data.__class__(values.reshape(shape), by_vertex, (count, values.shape[1])), times
 
 
 def check_window(window, columns):
