@@ -12,7 +12,7 @@ from gpukit.base.arrays import as_array, axes, ensure_host
 from gpukit.errors import DataError
 from gpukit.graphs import time_parsing
 from gpukit.graphs.adjacency import are_numbers, check_same, first_repeated, is_default_index
-from gpukit.graphs.adopt import is_list, to_real
+from gpukit.graphs.adopt import is_list, real_dtype
 from gpukit.graphs.column_types import refill_frame, types_of, types_of_frame
 from gpukit.graphs.columns import REPEATED, has_names, is_called, role_of, times_in
 from gpukit.graphs.tensor import Graph
@@ -389,7 +389,7 @@ def is_table(values):
     array = as_array(values, "the table")
     if array.ndim > 3:
         return False
-    array = to_real(array, "the table")
+    real_dtype(array, "the table")
     is_adjacency = array.ndim == 2 and np.isfinite(array).all() and np.array_equal(array, array.T)
     return not is_adjacency and not (is_list(array) and np.array_equal(array, np.abs(np.floor(array))))
 
@@ -412,12 +412,12 @@ def table_form(array, mask):
         refuse_samples(array.shape)
     if types is not None and types.original is not None:
         types = types._replace(original=np.ascontiguousarray(np.atleast_2d(types.original.T)))
-    mask = None if mask is None else as_array(mask, "the mask")
+    mask, dtype = None if mask is None else as_array(mask, "the mask"), real_dtype(array, "the table")
     if array.ndim == 1:
         mask = mask if mask is None else mask[None]
-        return Form(np.array(array[None]), mask, None, None, lambda out, missing: out[0], types=types)
+        return Form(array[None].astype(dtype), mask, None, None, lambda out, missing: out[0], types=types)
     mask = mask.T if mask is not None and mask.shape == array.shape else mask
-    return Form(np.array(array.T, order="C"), mask, None, None, lambda out, missing: out.T, types=types)
+    return Form(array.T.astype(dtype, order="C"), mask, None, None, lambda out, missing: out.T, types=types)
 
 
 def form_without_graph(tensor, mask, times):

@@ -75,7 +75,7 @@ class Taken(NamedTuple):
 
     adjacency  csr (N, N); data: Data, its columns in order of time; clock: Clock
     vertices   (N,) ids, or None
-    give       see forms.Form; None: as an array
+    give       see forms.Form
     notes      [text], messages for the user
     types      graphs.column_types.ColumnTypes of the tensor in the user's order, or None
     is_table   True for an array of times by sensors
@@ -125,7 +125,7 @@ class Taken(NamedTuple):
         array, missing = self.clock.back(array), self.missing if known else None
         if known and self.types is not None:
             array = self.types.restore(array, missing)
-        return array if self.give is None else self.give(array, missing)
+        return self.give(array, missing)
 
 
 def clock_of(times):
@@ -182,9 +182,8 @@ def take_fit_inputs(graph, tensor=None, mask=None, times=None):
     if isinstance(graph, GraphTensor):
         if tensor is not None:
             raise DataError("a GraphTensor contains its tensor: omit the argument tensor.")
-        graph = adopt.validate_tensor(graph)
-        return take_graph_tensor(graph, graph.adjacency, mask, times)
-    is_alone = tensor is None or forms.is_target(graph, tensor)
+        return take_graph_tensor(graph, mask, times)
+    is_alone = tensor is None or (graph is not None and forms.is_target(graph, tensor))
     if is_alone:
         if not forms.is_labelled(graph) and not forms.is_table(graph):
             what = "a dictionary" if isinstance(graph, dict) else "a graph alone"
@@ -192,18 +191,19 @@ def take_fit_inputs(graph, tensor=None, mask=None, times=None):
                 f"{what} has no values to fill in: pass the tensor too, a GraphTensor, or a table of times by sensors."
             )
         graph, tensor = None, graph
-    result = take_table(tensor, mask, times, is_alone) if graph is None else take(graph, tensor, mask, times)
-    return place_results(tensor, result)
+    if graph is None:
+        return place_results(tensor, take_table(tensor, mask, times, is_alone))
+    return place_results(tensor, take_with_graph(graph, tensor, mask, times))
 
 
 def take_transform_inputs(model, tensor, mask=None, times=None):
     """Return the Taken of GraphImputer.transform's arguments."""
     count, known, adjacency = model._basis.count, model.vertices_, getattr(model, "adjacency_", None)
     if isinstance(tensor, GraphTensor):
-        return take_graph_tensor(adopt.validate_tensor(tensor), adjacency, mask, times, known, count)
+        return take_graph_tensor(tensor, mask, times, count, known)._replace(adjacency=adjacency)
     form = forms.form_of(tensor, mask, count if known is None else known)
     form = forms.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
-    return place_results(tensor, join(adjacency, tensor, mask, times, form, known, count))
+    return place_results(tensor, take(adjacency, form or array_form(tensor, mask, known), times, count))
 
 
 def place_results(tensor, result):
@@ -211,61 +211,69 @@ def place_results(tensor, result):
     place_on_device = arrays.placer(tensor)
     if place_on_device is None:
         return result
-    give = result.give or (lambda array, missing: array)
-    return result._replace(give=lambda array, missing: place_on_device(give(array, missing)))
+    return result._replace(give=lambda array, missing: place_on_device(result.give(array, missing)))
 
 
-def take_graph_tensor(data, adjacency, mask, times, known=None, count=None):
-    """Return the Taken of a valid GraphTensor; for a fitted model known: its labels, count: its number of vertices."""
-    order = None if known is None or data.vertices is None else match_ids(data.vertices, known)
-    times = data.times if times is None else times
-    tensor, mask = as_given(data, mask)
-    vertices = data.vertices if count is None else known
-    if order is None:
-        return join(adjacency, tensor, mask, times, None, vertices, count or len(tensor), data.types)
+def take_graph_tensor(data, mask, times, count=None, known=None):
+    """Return the Taken of a GraphTensor, whose values are not copied.
+
+    For a fitted imputer count: the number of its vertices; known: their labels, or None.
+    """
+    if mask is not None:
+        raise DataError("a GraphTensor contains its mask: omit the argument mask.")
+    data, order = adopt.validate_tensor(data), slice(None)
+    if known is not None and data.vertices is not None:
+        order = match_ids(data.vertices, known)
+    tensor, mask, shape = data.tensor[order], data.mask[order], data.given or data.tensor.shape
+    check_shape(shape, len(tensor) if count is None else count)
+    if not mask.any():
+        raise DataError(adopt.NOTHING_OBSERVED)
+    if tensor[~mask].any():
+        tensor = np.where(spread(mask), tensor, tensor.dtype.type(0))
     types = None if data.types is None else data.types.at(order)
-    result = join(adjacency, tensor[order], mask[order], times, None, vertices, count, types)
-    return result._replace(give=lambda array, missing: array[np.argsort(order)])
+    back = order if isinstance(order, slice) else np.argsort(order)
+    at, vertices = None if data.times is None else data.times.ravel(), data.vertices if count is None else known
+    form = forms.Form(tensor, mask, at, vertices, lambda array, missing: array[back], types=types)
+    return order_by_time(data.adjacency, Data(tensor, adopt.reduce_mask(mask), shape), form, times)
 
 
 def take_table(tensor, mask, times, is_alone):
-    """Return the Taken of a table without a graph: that of the most similar series; is_alone: it is fit's only data."""
-    form = forms.form_of(tensor, mask, None)
+    """Return the Taken of a table without a graph, that of the most similar series; is_alone: it is fit's only data."""
+    form, is_array = forms.form_of(tensor, mask, None), not forms.is_labelled(tensor)
     if form is None:
         form = forms.table_form(tensor, mask) if is_alone else forms.form_without_graph(tensor, mask, times)
-    result = join(None, tensor, mask, times, form)
+    result = take(None, array_form(tensor, mask, None) if form is None else form, times)
     seen = np.broadcast_to(spread(result.data.mask), result.data.tensor.shape)
     graph = graph_from_series(np.where(seen, result.data.tensor, np.nan))
-    is_table = is_alone and not forms.is_labelled(tensor)
+    is_table = is_alone and is_array
     return result._replace(adjacency=graph.adjacency, is_table=is_table, notes=[NO_GRAPH, *result.notes])
 
 
-def take(graph, tensor, mask, times):
+def take_with_graph(graph, tensor, mask, times):
     """Return the Taken of a graph and a tensor."""
     names = vertices_of_graph(graph)
     adjacency = as_adjacency(graph) if names is None else None
     form = forms.form_of(tensor, mask, names if adjacency is None else adjacency.shape[0], is_frame(graph))
-    table = tensor if form is None else form.tensor
-    adopt.refuse_turned_list(graph, forms.shape_of(table))
+    form = array_form(tensor, mask, names) if form is None else form
+    adopt.refuse_turned_list(graph, form.tensor.shape)
     shape = getattr(graph, "shape", None)
     is_square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
-    count = None if is_square or not arrays.axes(table) else len(table)
+    count = None if is_square or not form.tensor.ndim else len(form.tensor)
     if adjacency is None or count not in (None, adjacency.shape[0]):  # a list of edges may lack the last vertices
-        adjacency = as_adjacency(graph, count, names if form is None else form.vertices)
-    return join(adjacency, tensor, mask, times, form, names if form is None else form.vertices, adjacency.shape[0])
+        adjacency = as_adjacency(graph, count, form.vertices)
+    return take(adjacency, form, times, adjacency.shape[0])
 
 
-def join(adjacency, tensor, mask, times, form, vertices=None, count=None, types=None):
-    """Return the Taken of a tensor and a mask; form: the forms.Form of a table, whose arrays are used then, or None."""
-    seconds = None if times is None else seconds_of_array(times)
-    if form is None:
-        data = read(adopt.numbers(tensor, "the tensor"), mask, count)
-        types = types_of(tensor) if types is None else types
-        return order_by_time(adjacency, data, seconds, vertices, None, [], types)
-    data = read(adopt.to_real(form.tensor, "the tensor"), form.mask, count, is_new=True)
-    seconds = form.times if seconds is None else seconds
-    vertices = form.vertices if vertices is None else vertices
-    return order_by_time(adjacency, data, seconds, vertices, form.give, form.notes, form.types)
+def array_form(tensor, mask, vertices):
+    """Return the Form of an array with a row a vertex; vertices: (N,) their labels, or None."""
+    types, array = types_of(tensor), arrays.as_array(tensor, "the tensor")
+    array = array.astype(adopt.real_dtype(array, "the tensor"), order="C")
+    return forms.Form(array, mask, None, vertices, lambda array, missing: array, types=types)
+
+
+def take(adjacency, form, times, count=None):
+    """Return the Taken of a Form, whose arrays it uses; count: number of vertices, if known."""
+    return order_by_time(adjacency, read(form.tensor, form.mask, count), form, times)
 
 
 def match_ids(ids, known):
@@ -276,11 +284,12 @@ def match_ids(ids, known):
     return np.array([places[name] for name in known])
 
 
-def order_by_time(adjacency, data, seconds, vertices, give, notes, types):
-    """Return a Taken of Data in the user's order of columns; seconds: their times, or None."""
+def order_by_time(adjacency, data, form, times):
+    """Return a Taken of the Data of a Form, in the user's order of columns; times: the user's, or None."""
+    seconds = form.times if times is None else seconds_of_array(times)
     clock = clock_of(times_of(seconds, data))
-    notes = [*notes, *clock.notes, *find_sentinels(data)]
-    return Taken(adjacency, clock.forth(data), clock, vertices, give, notes, types)
+    notes = [*form.notes, *clock.notes, *find_sentinels(data)]
+    return Taken(adjacency, clock.forth(data), clock, form.vertices, form.give, notes, form.types)
 
 
 def find_sentinels(data):
@@ -288,56 +297,45 @@ def find_sentinels(data):
 
     It is a least or greatest value, frequent and far from all others.
     """
-    count, distance = 3, 3.0  # least number of a code, and its distance from other values in their ranges; test
+    fewest, distance = 3, 3.0  # least number of a code, and its distance from other values in their ranges; test
     values = data.tensor[np.broadcast_to(spread(data.mask), data.tensor.shape)]
-    for end in (values.min(initial=np.inf), values.max(initial=-np.inf)):
-        others = values[values != end]
-        if len(values) - len(others) >= count and len(others) and np.ptp(others) > 0:
-            if np.abs(others - end).min() > distance * np.ptp(others):
-                yield (
-                    f"{len(values) - len(others):,} values are {end:g}, far from all others. If {end:g} means "
-                    f"missing, declare it (--missing-value {end:g}; NaN in Python)."
-                )
+    low, high = values.min(), values.max()
+    for end in (low, high):
+        is_other = values != end
+        ends = values.min(where=is_other, initial=high), values.max(where=is_other, initial=low)  # of the others
+        count, gap = len(values) - np.count_nonzero(is_other), ends[0] - low if end == low else high - ends[1]
+        if count >= fewest and 0 < ends[1] - ends[0] < gap / distance:
+            yield (
+                f"{count:,} values are {end:g}, far from all others. If {end:g} means missing, declare it "
+                f"(--missing-value {end:g}; NaN in Python)."
+            )
 
 
-def read(values, mask, vertices=None, is_new=False):
-    """Return Data of a tensor and a mask.
+def read(tensor, mask, vertices=None):
+    """Return Data of a tensor, whose missing values are set to 0, and a mask.
 
-    values (N, m, n), (N, n) or (N,) float; mask (N,) or of their shape, or None; vertices: N, if known; is_new: the
-    array is not the user's, and missing values are set to 0 in it. Raises DataError for another shape, for infinities
-    and when nothing is observed; ParameterError for slices that are too large.
+    tensor (N, m, n), (N, n) or (N,) float; mask (N,) or of its shape, or None; vertices: N, if known. Raises DataError
+    for another shape, for infinities and when nothing is observed; ParameterError for slices that are too large.
     """
-    check_shape(values, (*values.shape, 0)[0] if vertices is None else vertices)
-    tensor = adopt.to_slices(values)
-    seen = adopt.observed_mask(tensor, mask, values.shape, strict=False)
-    if is_new:
-        np.copyto(tensor, 0, where=~seen)
-    else:
-        tensor = np.where(seen, tensor, tensor.dtype.type(0))
-    return Data(tensor, adopt.reduce_mask(seen), values.shape)
+    check_shape(tensor.shape, (*tensor.shape, 0)[0] if vertices is None else vertices)
+    values = adopt.to_slices(tensor)
+    seen = adopt.observed_mask(values, mask, tensor.shape, strict=False)
+    np.copyto(values, 0, where=~seen)
+    return Data(values, adopt.reduce_mask(seen), tensor.shape)
 
 
-def as_given(graph_tensor, mask=None):
-    """Return (tensor, mask) of a GraphTensor in the user's shape; raise DataError for another mask."""
-    if mask is not None:
-        raise DataError("a GraphTensor contains its mask: omit the argument mask.")
-    tensor, mask = graph_tensor.tensor, graph_tensor.mask
-    shape = tensor.shape if graph_tensor.given is None else graph_tensor.given
-    return tensor.reshape(shape), mask if mask.ndim == 1 else mask.reshape(shape)
-
-
-def check_shape(array, vertices):
+def check_shape(shape, vertices):
     """Raise for another number of vertices, or slices over 512."""
-    if array.ndim not in (1, 2, 3) or 0 in array.shape:
-        raise DataError(f"the tensor must be (N, m, n), (N, n) or (N,), not empty; its shape is {array.shape}.")
-    if len(array) != vertices:
+    if len(shape) not in (1, 2, 3) or 0 in shape:
+        raise DataError(f"the tensor must be (N, m, n), (N, n) or (N,), not empty; its shape is {shape}.")
+    if shape[0] != vertices:
         raise DataError(
-            f"the graph has {vertices:,} vertices, the tensor {len(array):,} slices (its first axis); its "
-            f"shape is {array.shape}. The two must agree: the vertex axis comes first."
-            f"{adopt.hint_for(array.shape, vertices)}"
+            f"the graph has {vertices:,} vertices, the tensor {shape[0]:,} slices (its first axis); its "
+            f"shape is {shape}. The two must agree: the vertex axis comes first."
+            f"{adopt.hint_for(shape, vertices)}"
         )
-    if array.ndim == 3 and min(array.shape[1:]) > 1 and max(array.shape[1:]) > MOST:
-        m, n = array.shape[1:]
+    if len(shape) == 3 and min(shape[1:]) > 1 and max(shape[1:]) > MOST:
+        m, n = shape[1:]
         raise ParameterError(
             f"slices of {m} x {n} are too large: at most {MOST} rows and columns are supported. Cut them into "
             f"tensors of fewer columns and impute them separately; the basis is computed once."
