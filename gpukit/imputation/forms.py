@@ -11,7 +11,7 @@ from gpukit.base.arrays import align_rows as matched
 from gpukit.base.arrays import as_array, axes, ensure_host
 from gpukit.errors import DataError
 from gpukit.graphs import time_parsing
-from gpukit.graphs.adjacency import are_numbers, check_same, first_repeated, is_default_index
+from gpukit.graphs.adjacency import are_numbers, is_default_index, positions_of
 from gpukit.graphs.adopt import is_list, real_dtype
 from gpukit.graphs.column_types import refill_frame, types_of, types_of_frame
 from gpukit.graphs.columns import REPEATED, has_names, is_called, role_of, times_in
@@ -19,7 +19,7 @@ from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.sheet import MISSING
 from gpukit.io.times import exact_seconds
-from gpukit.io.words import as_ids, is_number, quote
+from gpukit.io.words import as_ids, is_number, quote, refuse_repeated
 
 
 class Form(NamedTuple):
@@ -82,8 +82,10 @@ def form_of(table, mask, vertices, labelled=False):
     """
     if not is_labelled(table):
         return None
-    refuse_datasets(table)
-    frame = to_frame(table)
+    is_xarray = hasattr(table, "dims")
+    if is_xarray:
+        refuse_datasets(table)
+    frame = table if hasattr(table, "iloc") else to_frame(table)
     if is_series(frame):
         return series_form(frame, mask, vertices, labelled)
     if not is_frame(frame):
@@ -91,9 +93,9 @@ def form_of(table, mask, vertices, labelled=False):
     call = "frame" if frame is table else "frame.to_pandas()"
     refuse_readings(frame, set(map(str, vertices)) if isinstance(vertices, np.ndarray) else (), call)
     form = wide_form(frame, mask, vertices, labelled)
-    if not hasattr(table, "dims"):
+    if not is_xarray:
         return form
-    return form._replace(give=lambda array, missing: table.copy(data=np.asarray(form.give(array, missing))))  # xarray's
+    return form._replace(give=lambda array, missing: table.copy(data=np.asarray(form.give(array, missing))))
 
 
 def refuse_datasets(values):
@@ -186,7 +188,8 @@ def wide_form(frame, mask, vertices, labelled):
 
     tensor, times = rows_in_order(numbers.T if turned else numbers, order), times_of(other)
     types, notes = None if types is None else types.at(order), notes_on(other) if times is None else []
-    return Form(tensor, mask_of(mask, frame, turned, order), times, ids, give, notes, types)
+    mask = None if mask is None else mask_of(mask, frame, turned, order)
+    return Form(tensor, mask, times, ids, give, notes, types)
 
 
 def rows_in_order(array, order):
@@ -234,13 +237,13 @@ def order_of(side, vertices, axis):
     """
     names = list(map(str, side))
     if isinstance(vertices, np.ndarray):
-        if not (is_default_index(side) and len(side) == len(vertices)):
-            check_same(names, list(map(str, vertices.tolist())), f"the tensor's {axis}", "vertex")
-        places = {name: place for place, name in enumerate(names)}
-        return [places.get(str(value), index) for index, value in enumerate(vertices.tolist())], vertices
+        labels = list(map(str, vertices.tolist()))
+        if is_default_index(side) and len(side) == len(labels) and set(names) != set(labels):
+            return np.arange(len(side)), vertices
+        return np.array(positions_of(labels, names, f"the tensor's {axis}", "vertex")), vertices
     ids = as_ids(names)
     if len(set(names)) < len(names):
-        raise DataError(f"the tensor's {axis} have the label {first_repeated(names)!r} twice; labels must differ.")
+        refuse_repeated(names, f"the tensor's {axis} have the label")
     order = np.argsort(ids, kind="stable") if vertices is None or are_numbers(ids) else np.arange(len(ids))
     return order, ids[order]
 
@@ -253,8 +256,6 @@ def mask_of(mask, frame, turned, order):
     if is_frame(mask):
         mask = matched(tensor=frame, mask=mask)[1]
         mask = matched(tensor=frame.T, mask=mask.T)[1].T.to_numpy()
-    elif mask is None:
-        return None
     elif hasattr(mask, "index"):
         mask = matched(tensor=frame.T if turned else frame, mask=mask)[1].to_numpy()
     mask = np.asarray(mask)

@@ -8,7 +8,7 @@ import numpy as np
 from gpukit.base import arrays
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import adopt
-from gpukit.graphs.adjacency import as_adjacency, check_same, vertices_of_graph
+from gpukit.graphs.adjacency import as_adjacency, positions_of, vertices_of_graph
 from gpukit.graphs.column_types import types_of
 from gpukit.graphs.graph_builders import graph_from_series
 from gpukit.graphs.tensor import GraphTensor
@@ -31,6 +31,11 @@ class Data(NamedTuple):
     tensor: np.ndarray
     mask: np.ndarray
     shape: tuple
+
+    @property
+    def seen(self):
+        """Observed entries, bool (N, m, n); a view of the mask."""
+        return np.broadcast_to(spread(self.mask), self.tensor.shape)
 
     @property
     def complete(self):
@@ -93,8 +98,8 @@ class Taken(NamedTuple):
     @property
     def missing(self):
         """Missing cells, bool (N, entries), in the user's order."""
-        seen = np.broadcast_to(spread(self.data.mask), self.data.tensor.shape)
-        return ~self.clock.back(np.ascontiguousarray(seen)).reshape(len(seen), -1)
+        seen = np.ascontiguousarray(self.data.seen)
+        return ~self.clock.back(seen).reshape(len(seen), -1)
 
     def check_bounds(self, settings, is_fit=False):
         """Raise ParameterError for bounds that exclude all values of a dtype, or, for a fit, all observed values.
@@ -105,7 +110,7 @@ class Taken(NamedTuple):
             self.types.check_bounds(self.missing, settings.minimum, settings.maximum)
         if self.data.complete or (settings.minimum, settings.maximum) == (None, None):
             return
-        values = self.data.tensor[np.broadcast_to(spread(self.data.mask), self.data.tensor.shape)]
+        values = self.data.tensor[self.data.seen]
         for name, bound, side in (("minimum", settings.minimum, -1), ("maximum", settings.maximum, 1)):
             if bound is not None:
                 check_bound(name, bound, side, values, is_fit)
@@ -223,7 +228,8 @@ def take_graph_tensor(data, mask, times, count=None, known=None):
         raise DataError("a GraphTensor contains its mask: omit the argument mask.")
     data, order = adopt.validate_tensor(data), slice(None)
     if known is not None and data.vertices is not None:
-        order = match_ids(data.vertices, known)
+        ids, labels = (list(map(str, part.tolist())) for part in (data.vertices, known))
+        order = np.array(positions_of(labels, ids, "the tensor's rows", "vertex"))
     tensor, mask, shape = data.tensor[order], data.mask[order], data.given or data.tensor.shape
     check_shape(shape, len(tensor) if count is None else count)
     if not mask.any():
@@ -243,10 +249,8 @@ def take_table(tensor, mask, times, is_alone):
     if form is None:
         form = forms.table_form(tensor, mask) if is_alone else forms.form_without_graph(tensor, mask, times)
     result = take(None, array_form(tensor, mask, None) if form is None else form, times)
-    seen = np.broadcast_to(spread(result.data.mask), result.data.tensor.shape)
-    graph = graph_from_series(np.where(seen, result.data.tensor, np.nan))
-    is_table = is_alone and is_array
-    return result._replace(adjacency=graph.adjacency, is_table=is_table, notes=[NO_GRAPH, *result.notes])
+    graph, notes = graph_from_series(np.where(result.data.seen, result.data.tensor, np.nan)), [NO_GRAPH, *result.notes]
+    return result._replace(adjacency=graph.adjacency, is_table=is_alone and is_array, notes=notes)
 
 
 def take_with_graph(graph, tensor, mask, times):
@@ -276,14 +280,6 @@ def take(adjacency, form, times, count=None):
     return order_by_time(adjacency, read(form.tensor, form.mask, count), form, times)
 
 
-def match_ids(ids, known):
-    """Return the positions (N,) of `known` ids among `ids`; raise DataError if they differ."""
-    ids, known = list(map(str, ids.tolist())), list(map(str, known.tolist()))
-    check_same(ids, known, "the tensor's rows", "vertex")
-    places = {name: place for place, name in enumerate(ids)}
-    return np.array([places[name] for name in known])
-
-
 def order_by_time(adjacency, data, form, times):
     """Return a Taken of the Data of a Form, in the user's order of columns; times: the user's, or None."""
     seconds = form.times if times is None else seconds_of_array(times)
@@ -298,7 +294,7 @@ def find_sentinels(data):
     It is a least or greatest value, frequent and far from all others.
     """
     fewest, distance = 3, 3.0  # least number of a code, and its distance from other values in their ranges; test
-    values = data.tensor[np.broadcast_to(spread(data.mask), data.tensor.shape)]
+    values = data.tensor[data.seen]
     low, high = values.min(), values.max()
     for end in (low, high):
         is_other = values != end
