@@ -3,6 +3,8 @@
 They are matched by label, and results have the same form.
 """
 
+import tracemalloc
+
 import networkx
 import numpy as np
 import pandas
@@ -12,6 +14,7 @@ from gpukit import GraphImputer, graph_from_coordinates
 from gpukit.errors import DataError
 from gpukit.graphs import as_graph_tensor
 from gpukit.graphs.tensor import Graph
+from gpukit.imputation.inputs import take_fit_inputs
 
 N, T = 9, 40
 NAMES = [f"s{i}" for i in range(N)]
@@ -240,6 +243,32 @@ def test_sensors_without_a_reading_are_filled_in(frame, nothing):
     got = imputer().fit_transform(graph(), given)
     assert expected.notna().all(axis=None) and got.index.equals(TIMES)
     np.testing.assert_array_equal(got.to_numpy(float), expected.to_numpy())
+
+
+def test_default_columns_are_matched_by_position(frame, expected):
+    """A label of the graph that was also a position moved its column, so that another one was used twice."""
+    numbered = Graph(pandas_free(adjacency()), np.arange(N) + 5)
+    model = imputer().fit(numbered, frame.set_axis(range(N), axis=1))
+    np.testing.assert_allclose(model.completed_.to_numpy().T, expected, rtol=1e-12)
+    assert model.vertices_.tolist() == list(range(5, N + 5))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_frame_is_copied_once(turned):
+    """It was copied three times, and a copy was kept next to the tensor."""
+    values = np.sin(np.arange(400 * 2000.0).reshape(2000, 400))
+    values[::5, ::3] = np.nan
+    names = [f"s{index}" for index in range(400)]
+    table = pandas.DataFrame(values, pandas.date_range("2020-01-01", periods=2000, freq="h"), names)
+    path = Graph(pandas_free(np.column_stack((np.arange(399), np.arange(1, 400)))), np.array(names))
+    take_fit_inputs(path, table)  # imports
+    tracemalloc.start()
+    taken = take_fit_inputs(path, table.T if turned else table)
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1.3 * values.nbytes and peak < 3 * values.nbytes
+    np.testing.assert_array_equal(taken.data.tensor[:, 0], np.nan_to_num(values.T))
+    assert np.isnan(table.to_numpy()).sum() == np.isnan(values).sum() == (~taken.data.seen).sum()
 
 
 @pytest.mark.parametrize("name, place", [("year", 0), ("time", 2), ("step", 0)])

@@ -52,6 +52,20 @@ def test_a_graph_tensor_is_its_graph_tensor_and_mask(kind, shape):
             imputer().fit(graph, *more)
 
 
+def test_values_of_a_graph_tensor_where_nothing_is_observed_are_not_read(case, expected):
+    graph = as_graph_tensor(case.A, case.truth, case.mask)
+    filled = graph._replace(tensor=np.where(graph.mask.reshape(graph.tensor.shape), graph.tensor, 1e6))
+    before = filled.tensor.copy()
+    np.testing.assert_array_equal(imputer().fit(filled).completed_, expected)
+    np.testing.assert_array_equal(filled.tensor, before)
+    assert np.shares_memory(inputs.take_fit_inputs(graph).data.tensor, graph.tensor)
+    for wrong, text in ((graph.mask & False, "nothing is observed"), (graph.mask.astype(int), "GraphTensor.mask")):
+        with pytest.raises(DataError, match=text):
+            imputer().fit(graph._replace(mask=wrong))
+    with pytest.raises(DataError, match=r"GraphTensor.times\[1\] is nan"):
+        imputer().fit(graph._replace(times=np.array([0.0, np.nan, 2.0, 3.0])))
+
+
 def test_a_graph_alone(case):
     with pytest.raises(DataError, match="a graph alone has no values to fill in"):
         imputer().fit(case.A)
