@@ -14,7 +14,7 @@ from gpukit import GraphImputer, graph_from_coordinates
 from gpukit.errors import DataError
 from gpukit.graphs import as_graph_tensor
 from gpukit.graphs.tensor import Graph
-from gpukit.imputation.inputs import take_fit_inputs
+from gpukit.imputation.inputs import take_fit_inputs, take_transform_inputs
 
 N, T = 9, 40
 NAMES = [f"s{i}" for i in range(N)]
@@ -214,6 +214,9 @@ def test_fit_saves_labels_and_times(frame, expected, tmp_path):
     data = as_graph_tensor(graph(), mixed[NAMES].to_numpy().T, times=mixed.index)
     turned = data._replace(vertices=data.vertices[::-1], tensor=data.tensor[::-1], mask=data.mask[::-1])
     np.testing.assert_allclose(again.transform(turned)[::-1], expected, rtol=1e-12)
+    cycle = np.roll(np.arange(N), 3)
+    rolled = data._replace(vertices=data.vertices[cycle], tensor=data.tensor[cycle], mask=data.mask[cycle])
+    np.testing.assert_allclose(again.transform(rolled), expected[cycle], rtol=1e-12)
 
 
 @pytest.mark.slow
@@ -243,6 +246,18 @@ def test_sensors_without_a_reading_are_filled_in(frame, nothing):
     got = imputer().fit_transform(graph(), given)
     assert expected.notna().all(axis=None) and got.index.equals(TIMES)
     np.testing.assert_array_equal(got.to_numpy(float), expected.to_numpy())
+
+
+def test_rows_of_the_tensor_are_those_of_the_graph(frame, values):
+    mixed, model = frame.iloc[:, [4, 2, 8, 0, 1, 7, 3, 6, 5]], imputer().fit(graph(), frame)
+    for given in (mixed, mixed.T):
+        for taken in (take_fit_inputs(graph(), given), take_transform_inputs(model, given)):
+            np.testing.assert_array_equal(taken.data.tensor[:, 0], np.nan_to_num(values))
+    cycle = np.roll(np.arange(N), 3)
+    rolled = as_graph_tensor(Graph(graph().adjacency, np.array(NAMES)[cycle]), values[cycle], times=TIMES)
+    taken = take_transform_inputs(model, rolled)
+    np.testing.assert_array_equal(taken.data.tensor[:, 0], np.nan_to_num(values))
+    np.testing.assert_array_equal(taken.back(values, known=False), values[cycle])
 
 
 def test_default_columns_are_matched_by_position(frame, expected):
