@@ -6,11 +6,10 @@ import numpy as np
 
 from gpukit.base.arrays import as_array, axes
 from gpukit.errors import DataError
-from gpukit.graphs.column_types import is_object
 from gpukit.graphs.tensor import Graph
 from gpukit.io import trust
 from gpukit.io.arrays import is_frame
-from gpukit.io.words import first_repeated
+from gpukit.io.words import refuse_repeated
 
 
 def vertices_of_graph(graph):
@@ -39,20 +38,20 @@ def square(frame):
     rows, columns = list(map(str, frame.index)), list(map(str, frame.columns))
     if len(set(rows)) < len(rows):
         raise DataError("the adjacency names a vertex twice among its rows; labels must differ.")
-    check_same(columns, rows, "the adjacency's columns", "row")
-    places = {name: place for place, name in enumerate(columns)}
-    return frame.to_numpy()[:, [places[name] for name in rows]]
+    return frame.to_numpy()[:, positions_of(rows, columns, "the adjacency's columns", "row")]
 
 
-def check_same(ids, expected, what, label):
-    """Raise DataError with the labels that only one side has."""
-    mine, theirs = set(ids), set(expected)
+def positions_of(expected, ids, what, label):
+    """Return the positions of the expected labels [str] among ids [str].
+
+    Raises DataError with the labels that only one side has; what: the name of ids in it, label: of what they label.
+    """
+    places, theirs = {name: place for place, name in enumerate(ids)}, set(expected)
     strange = [name for name in ids if name not in theirs]
-    lacking = [name for name in expected if name not in mine]
+    lacking = [name for name in expected if name not in places]
     if not strange and not lacking:
-        if len(set(ids)) < len(ids):
-            raise DataError(f"{what} have the label {first_repeated(ids)!r} twice; labels must differ.")
-        return
+        refuse_repeated(ids, f"{what} have the label")
+        return [places[name] for name in expected]
     parts = []
     if strange:
         parts.append(f"{list_names(strange)} {'is' if len(strange) == 1 else 'are'} no {label} of the graph")
@@ -83,21 +82,6 @@ def are_numbers(ids):
 def _ids(names):
     whole = all(isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in names)
     return np.array(names, dtype=np.int64) if whole else np.array(list(map(str, names)))
-
-
-def numbers_of_frame(frame, what, turned):
-    """Return the numbers of a frame, NaN where missing; turned: transposed."""
-    single = all(str(kind).lower() == "float32" for kind in frame.dtypes)
-    if all(str(kind) == "bool" for kind in frame.dtypes):
-        array = frame.to_numpy()
-    else:
-        if any(map(is_object, frame.dtypes)):
-            frame = frame.where(frame.notna(), np.nan)  # numpy cannot convert pandas' NA
-        try:
-            array = frame.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"the {what} holds what is no number ({error}).") from error
-    return array.T if turned else array
 
 
 FORMS = (

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, GraphLike
 
 
+NOTHING_OBSERVED = "nothing is observed: every value is NaN or masked, so there is nothing to learn from."
+
+
 def as_graph_tensor(
     graph: GraphLike,
     tensor: ArrayLike,
@@ -119,16 +122,15 @@ def numbers(values, what):
     values: arrays, masked too, nested lists, arrays of other libraries, also on a GPU. Raises DataError for values that
     are not real numbers.
     """
-    return to_real(as_array(values, what), what)
+    array = as_array(values, what)
+    return array.astype(real_dtype(array, what), copy=False)
 
 
-def to_real(array, what):
-    """Apply numbers() to an array on any device."""
+def real_dtype(array, what):
+    """Return float32 for an array of these or of float16, else float64; DataError if it holds no real numbers."""
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise DataError(f"{what} holds {array.dtype}, not real numbers: float32 or float64 are needed.")
-    if array.dtype in (np.float32, np.float64):
-        return array
-    return array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    return np.dtype(np.float32 if array.dtype in (np.float16, np.float32) else np.float64)
 
 
 def to_slices(array, slice_shape=None):
@@ -180,7 +182,7 @@ def observed_mask(values, mask, original, strict=True):
         )
     result = ~missing & in_mask
     if not result.any():
-        raise DataError("nothing is observed: every value is NaN or masked, so there is nothing to learn from.")
+        raise DataError(NOTHING_OBSERVED)
     return result
 
 
@@ -298,6 +300,7 @@ def validate_tensor(data):
         trust.check_array(
             "GraphTensor.times", data.times, (np.int64, np.float64), shape[3 - max(1, min(2, np.ndim(data.times))) :]
         )
+        trust.check_finite("GraphTensor.times", data.times)
     if data.vertices is not None:
         _check_ids(_ids(data.vertices), count)
     return data._replace(adjacency=adjacency)

@@ -219,7 +219,9 @@ def wide_columns(table, frame, header, known, count, layout):
     sides = in_rows(table, frame, header, labels, known), in_columns(names, frame, header, labels, known, count)
     if layout is not None:
         return sides[SIDES.index(layout)]
-    side = choose_by_vertices(table, frame, sides, known, count) or choose_by_times(table, sides, words)
+    has_labels = count is not None or known
+    side = choose_by_vertices(table, frame, sides, known, count) if has_labels else None
+    side = side or choose_by_times(table, sides, words)
     if side is sides[1] and count is None:
         refuse_readings(table, frame, side)
     return side

@@ -5,30 +5,31 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from gpukit._pool import map_row_blocks
 from gpukit.base import check_choice
 from gpukit.base.arrays import align_rows as matched
 from gpukit.base.arrays import as_array, axes, ensure_host
 from gpukit.errors import DataError
 from gpukit.graphs import time_parsing
-from gpukit.graphs.adjacency import are_numbers, check_same, first_repeated, is_default_index, numbers_of_frame
-from gpukit.graphs.adopt import is_list, to_real
+from gpukit.graphs.adjacency import are_numbers, is_default_index, positions_of
+from gpukit.graphs.adopt import is_list, real_dtype
 from gpukit.graphs.column_types import refill_frame, types_of, types_of_frame
 from gpukit.graphs.columns import REPEATED, has_names, is_called, role_of, times_in
 from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.sheet import MISSING
 from gpukit.io.times import exact_seconds
-from gpukit.io.words import as_ids, is_number, quote
+from gpukit.io.words import as_ids, is_number, quote, refuse_repeated
 
 
 class Form(NamedTuple):
-    """A tensor from labelled input.
+    """A table as an array by vertex.
 
-    tensor, mask  arrays with a row a vertex, in the order of `vertices`; mask may be None
+    tensor, mask  new arrays with a row a vertex, in the order of `vertices`; mask may be None
     times         (T,) seconds, or None if neither side has times
-    vertices      (N,) ids
-    give          give(array of the tensor's shape, known): the array in the user's form; known: whether observed cells
-                  keep their values (False for deviations)
+    vertices      (N,) ids, or None
+    give          give(array of the tensor's shape, missing): the array in the user's form; missing: bool (N, T), cells
+                  without an observed value, the others keep theirs; None for deviations
     notes         [text], messages for the user
     types         graphs.column_types.ColumnTypes of the tensor, or None
     """
@@ -40,6 +41,11 @@ class Form(NamedTuple):
     give: object
     notes: list = []
     types: object = None
+
+
+def is_labelled(values):
+    """Return True for a data frame or a column with labels, of pandas or another library."""
+    return any(hasattr(values, name) for name in ("iloc", "to_pandas", "collect_schema"))
 
 
 def to_frame(data):
@@ -67,25 +73,29 @@ def to_frame(data):
     return frame.iloc[:, 0] if is_column else frame
 
 
-def form_of(tensor, mask, vertices, labelled=False):
+def form_of(table, mask, vertices, labelled=False):
     """Return the Form of a frame, Series or object with to_pandas.
 
     Other arrays return None. vertices: (N,) labels of the graph, N if it has none, None without a graph; vertices are
     sorted then. labelled: whether the graph is a frame, which must have labels then. Raises DataError for labels that
     are not the graph's, for a row per reading, and for tables whose vertex axis is ambiguous.
     """
-    refuse_datasets(tensor)
-    frame = to_frame(tensor)
+    if not is_labelled(table):
+        return None
+    is_xarray = hasattr(table, "dims")
+    if is_xarray:
+        refuse_datasets(table)
+    frame = table if hasattr(table, "iloc") else to_frame(table)
     if is_series(frame):
         return series_form(frame, mask, vertices, labelled)
     if not is_frame(frame):
         return None
-    if frame is not tensor and hasattr(tensor, "dims"):  # xarray's
-        form = form_of(frame, mask, vertices, labelled)
-        return form._replace(give=lambda array, known: tensor.copy(data=np.asarray(form.give(array, known))))
-    call = "frame" if frame is tensor else "frame.to_pandas()"
+    call = "frame" if frame is table else "frame.to_pandas()"
     refuse_readings(frame, set(map(str, vertices)) if isinstance(vertices, np.ndarray) else (), call)
-    return wide_form(frame, mask, vertices, labelled)
+    form = wide_form(frame, mask, vertices, labelled)
+    if not is_xarray:
+        return form
+    return form._replace(give=lambda array, missing: table.copy(data=np.asarray(form.give(array, missing))))
 
 
 def refuse_datasets(values):
@@ -112,12 +122,7 @@ def series_form(series, mask, vertices, labelled):
     refuse_levels(series.index, "series")
     mask = mask.to_frame(name) if is_series(mask) else mask
     form = form_of(series.to_frame(name), mask, vertices, labelled)
-    return form._replace(give=lambda array, known: form.give(array, known).iloc[:, 0].rename(series.name))
-
-
-def is_numbered(index):
-    """Return True for row numbers; some may be missing or repeat."""
-    return index.name is None and index.dtype.kind in "iu"
+    return form._replace(give=lambda array, missing: form.give(array, missing).iloc[:, 0].rename(series.name))
 
 
 def refuse_readings(frame, known, call="frame"):
@@ -127,7 +132,9 @@ def refuse_readings(frame, known, call="frame"):
     """
     values = repr(frame.columns[0]) if frame.shape[1] == 1 else "NAME_OF_THE_VALUES"
     refuse_levels(frame.index, f"{call}[{values}]")
-    names = ["" if name in known else name for name in map(str, frame.columns)] if is_numbered(frame.index) else []
+    if frame.index.name is not None or frame.index.dtype.kind not in "iu":  # rows with labels
+        return
+    names = ["" if name in known else name for name in map(str, frame.columns)]
     time = [names[place] for place in times_in(names)] or names[: bool(names) and role_of(names[0]) == "time"]
     if has_names(names):
         sensor = next(name for name in names if is_called(name, "sensor"))
@@ -150,7 +157,8 @@ def refuse_levels(index, call):
     if index.nlevels == 1:
         return
     levels = [number if name is None else name for number, name in enumerate(index.names)]
-    others = [one for one in levels if role_of(one) != "time" and not has_times(index.get_level_values(one))]
+    sides = {one: plain_side(index.get_level_values(one)) for one in levels}
+    others = [one for one in levels if role_of(one) != "time" and not has_times(sides[one])]
     sensors = repr(others[0]) if len(others) == 1 else "NAME_OF_THE_SENSORS"
     raise DataError(
         f"the index has {index.nlevels} levels ({', '.join(map(str, index.names))}), a row per reading: give a column "
@@ -160,46 +168,39 @@ def refuse_levels(index, call):
 
 def wide_form(frame, mask, vertices, labelled):
     """Return the Form of times by sensors, or sensors by times."""
-    turned = are_columns(frame, vertices)
-    side, other = (frame.columns, frame.index) if turned else (frame.index, frame.columns)
-    if labelled and not isinstance(vertices, np.ndarray) and not is_default_index(side):
+    sides = [plain_side(side) for side in (frame.index, frame.columns)]
+    turned = are_columns(sides, vertices)
+    labels, other = (frame.columns, sides[0]) if turned else (frame.index, sides[1])
+    if labelled and not isinstance(vertices, np.ndarray) and not is_default_index(labels):
         raise DataError("the tensor has labels and the graph's are not the same on both sides. Label rows and columns.")
-    axis = "columns" if turned else "rows"
-    order, ids = order_of(side, vertices, axis)
+    order, ids = order_of(labels, vertices, "columns" if turned else "rows")
     refuse_repeats(other, "rows" if turned else "columns")
-    array, seen = numbers_of(frame, turned)[order], mask_of(mask, frame, turned, order)
-    array = np.ascontiguousarray(array)
-    types, observed = types_of_frame(frame, turned), is_observed(array, seen)
+    types, numbers = types_of_frame(frame, turned), numbers_of(frame)
 
-    def as_frame_lies(array):
-        out = np.empty(array.shape, array.dtype)
-        out[order] = array
-        return out.T if turned else out
+    def as_in_frame(array):
+        array = rows_in_order(array, np.argsort(order))
+        return array.T if turned else array
 
-    def give(array, known):
-        cells = as_frame_lies(array)
-        if known:
-            return refill_frame(frame, cells, ~as_frame_lies(observed))
-        return frame.__class__(cells, index=frame.index, columns=frame.columns)
+    def give(array, missing):
+        if missing is not None:
+            return refill_frame(frame, as_in_frame(array), as_in_frame(missing))
+        return frame.__class__(as_in_frame(array), index=frame.index, columns=frame.columns)
 
-    types = None if types is None else types.at(order)
-    return Form(array, seen, times_of(other), ids, give, notes_on(other), types)
+    tensor, times = rows_in_order(numbers.T if turned else numbers, order), times_of(other)
+    types, notes = None if types is None else types.at(order), notes_on(other) if times is None else []
+    mask = None if mask is None else mask_of(mask, frame, turned, order)
+    return Form(tensor, mask, times, ids, give, notes, types)
 
 
-def is_observed(array, mask):
-    """Return the mask of observed cells of (N, T) values.
-
-    mask: the user's, (N,) or (N, T), or None.
-    """
-    seen = np.isfinite(array)
-    if mask is None:
-        return seen
-    mask = mask == 1
-    return seen & (mask if mask.ndim == 2 else mask[:, None])
+def rows_in_order(array, order):
+    """Return a new array (N, T), C-contiguous, of rows in an order (N,); it is copied by blocks."""
+    out = np.empty(array.shape, array.dtype)
+    map_row_blocks(lambda rows: np.copyto(out[rows], array[order[rows]]), out.shape)
+    return out
 
 
-def numbers_of(frame, turned):
-    """Return the numbers of a frame, NaN for words for missing values.
+def numbers_of(frame):
+    """Return the numbers of a frame, NaN for missing values and words for these; a view of a frame of floats.
 
     Raises DataError for other words, dates, durations and complex numbers; it names their column.
     """
@@ -207,16 +208,20 @@ def numbers_of(frame, turned):
     for index, kind in enumerate(frame.dtypes):
         name, what, word = frame.columns[index], str(kind) if kind.kind in "cmM" else "", None
         if kind.kind not in "biufcmM":
-            column = frame.iloc[:, index].map(lambda value: np.nan if says_nothing(value) else value)
+            column = frame.iloc[:, index].map(lambda value: np.nan if says_nothing(value) else value).astype(object)
             word = next((value for value in column if isinstance(value, str) and not is_number(value, False)), None)
-            out.isetitem(index, column)
+            out.isetitem(index, column.where(column.notna(), np.nan))  # numpy cannot convert pandas' NA
         if what or word is not None:
             shown = "" if what else f" ({quote(word)})"
             raise DataError(
                 f"the table has {what or 'words'}, no readings, in {str(name)!r}{shown}: leave such columns out, "
                 f"frame.drop(columns=[{name!r}]); times belong in the index, frame.index = pandas.to_datetime(...)."
             )
-    return numbers_of_frame(out, "tensor", turned)
+    is_single = all(str(kind).lower() == "float32" for kind in frame.dtypes)
+    try:
+        return out.to_numpy(dtype=np.float32 if is_single else np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the tensor holds what is no number ({error}).") from error
 
 
 def says_nothing(cell):
@@ -232,13 +237,13 @@ def order_of(side, vertices, axis):
     """
     names = list(map(str, side))
     if isinstance(vertices, np.ndarray):
-        if not (is_default_index(side) and len(side) == len(vertices)):
-            check_same(names, list(map(str, vertices.tolist())), f"the tensor's {axis}", "vertex")
-        places = {name: place for place, name in enumerate(names)}
-        return [places.get(str(value), index) for index, value in enumerate(vertices.tolist())], vertices
+        labels = list(map(str, vertices.tolist()))
+        if is_default_index(side) and len(side) == len(labels) and set(names) != set(labels):
+            return np.arange(len(side)), vertices
+        return np.array(positions_of(labels, names, f"the tensor's {axis}", "vertex")), vertices
     ids = as_ids(names)
     if len(set(names)) < len(names):
-        raise DataError(f"the tensor's {axis} have the label {first_repeated(names)!r} twice; labels must differ.")
+        refuse_repeated(names, f"the tensor's {axis} have the label")
     order = np.argsort(ids, kind="stable") if vertices is None or are_numbers(ids) else np.arange(len(ids))
     return order, ids[order]
 
@@ -251,8 +256,6 @@ def mask_of(mask, frame, turned, order):
     if is_frame(mask):
         mask = matched(tensor=frame, mask=mask)[1]
         mask = matched(tensor=frame.T, mask=mask.T)[1].T.to_numpy()
-    elif mask is None:
-        return None
     elif hasattr(mask, "index"):
         mask = matched(tensor=frame.T if turned else frame, mask=mask)[1].to_numpy()
     mask = np.asarray(mask)
@@ -264,31 +267,31 @@ def mask_of(mask, frame, turned, order):
     return (mask.T if turned and mask.ndim == 2 else mask)[order]
 
 
-def are_columns(frame, vertices):
+def are_columns(sides, vertices):
     """Return True if columns are vertices.
 
-    The labels, the side with dates, the sizes and the names of the sides determine it, in this order. vertices: (N,)
-    labels of the graph, N if it has none, None without a graph. Raises DataError if nothing determines it and the
-    labels of the rows are not times.
+    The labels, the side with dates (the rows if both have them), the sizes and the names of the sides determine it, in
+    this order. sides: rows and columns, see plain_side; vertices: (N,) labels of the graph, N if it has none, None
+    without a graph. Raises DataError if nothing determines it and the labels of the rows are not times.
     """
-    sides = frame.index, frame.columns
     if isinstance(vertices, np.ndarray):
         known = set(map(str, vertices.tolist()))
         shares = [len(known & set(map(str, side))) / max(1, len(side)) for side in sides]
         if shares[0] != shares[1]:
             return shares[1] > shares[0]
-    dated = [has_times(side) for side in sides]
-    if dated[0] != dated[1]:
-        return dated[0]
+    if has_times(sides[0]):
+        return True
+    if has_times(sides[1]):
+        return False
     if vertices is not None:
         count = len(vertices) if isinstance(vertices, np.ndarray) else vertices
-        return len(frame) != count and frame.shape[1] == count
+        return len(sides[0]) != count and len(sides[1]) == count
     roles = [role_of(side.name) for side in sides]
     turned = roles[0] == roles[1] or roles[0] == "time" or roles[1] == "sensor"
-    if can_follow(frame.index if turned else frame.columns):
+    if can_follow(sides[0] if turned else sides[1]):
         return turned
     raise DataError(
-        f"the table's rows are labelled {named(frame.index)}, its columns {named(frame.columns)}: no times, so which "
+        f"the table's rows are labelled {named(sides[0])}, its columns {named(sides[1])}: no times, so which "
         "side is time is not clear. Name it: frame.rename_axis(index='time') if the rows follow each other in time, "
         "frame.rename_axis(columns='time') if the columns do (DataArray: rename the dimension)."
     )
@@ -304,7 +307,6 @@ def can_follow(side):
 
     These are dates, numbers that rise or fall, row numbers, or any labels if the side is named as times.
     """
-    side = plain_side(side)
     if is_default_index(side) or has_times(side) or role_of(side.name) == "time":
         return True
     return side.dtype.kind in "iuf" and (side.is_monotonic_increasing or side.is_monotonic_decreasing)
@@ -349,8 +351,7 @@ def plain_side(side):
 
 
 def has_times(side):
-    """Return True for labels that are dates, periods, durations, or date texts."""
-    side = plain_side(side)
+    """Return True for labels that are dates, durations, or date texts; side: see plain_side."""
     return side.dtype.kind in "Mm" or are_texts_of_dates(side)
 
 
@@ -365,7 +366,6 @@ def times_of(side):
 
     None: the labels are not times. Numbers are, if the side is named so, or if they rise or fall by unequal steps.
     """
-    side = plain_side(side)
     if side.dtype.kind in "Mm":
         return exact_seconds(side.to_numpy())
     if side.dtype.kind in "iuf" and (role_of(side.name) == "time" or time_parsing.has_unequal_steps(side.to_numpy())):
@@ -390,18 +390,18 @@ def is_table(values):
     array = as_array(values, "the table")
     if array.ndim > 3:
         return False
-    array = to_real(array, "the table")
+    real_dtype(array, "the table")
     is_adjacency = array.ndim == 2 and np.isfinite(array).all() and np.array_equal(array, array.T)
     return not is_adjacency and not (is_list(array) and np.array_equal(array, np.abs(np.floor(array))))
 
 
 def is_target(table, y):
     """Return True for scikit-learn's (X, y), as a Pipeline passes it: a table, no graph, and a value for each row."""
-    table = to_frame(table)
-    shape = table.shape if is_frame(table) else shape_of(table)
-    if y is None or len(shape) != 2 or shape[0] == shape[1] or np.shape(y) not in (shape[:1], (shape[0], 1)):
+    shape = getattr(table, "shape", None)
+    shape = shape if isinstance(shape, tuple) else shape_of(table)
+    if len(shape) != 2 or shape[0] == shape[1] or np.shape(y) not in (shape[:1], (shape[0], 1)):
         return False
-    return is_frame(table) or is_table(table)
+    return is_labelled(table) or is_table(table)
 
 
 def table_form(array, mask):
@@ -414,13 +414,12 @@ def table_form(array, mask):
         refuse_samples(array.shape)
     if types is not None and types.original is not None:
         types = types._replace(original=np.ascontiguousarray(np.atleast_2d(types.original.T)))
-    mask = None if mask is None else as_array(mask, "the mask")
+    mask, dtype = None if mask is None else as_array(mask, "the mask"), real_dtype(array, "the table")
     if array.ndim == 1:
-        return Form(
-            array[None], mask if mask is None else mask[None], None, None, lambda out, known: out[0], types=types
-        )
+        mask = mask if mask is None else mask[None]
+        return Form(array[None].astype(dtype), mask, None, None, lambda out, missing: out[0], types=types)
     mask = mask.T if mask is not None and mask.shape == array.shape else mask
-    return Form(np.ascontiguousarray(array.T), mask, None, None, lambda out, known: out.T, types=types)
+    return Form(array.T.astype(dtype, order="C"), mask, None, None, lambda out, missing: out.T, types=types)
 
 
 def form_without_graph(tensor, mask, times):

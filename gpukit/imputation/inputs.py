@@ -5,19 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._pool import map_row_blocks
 from gpukit.base import arrays
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import adopt
-from gpukit.graphs.adjacency import as_adjacency, check_same, vertices_of_graph
+from gpukit.graphs.adjacency import as_adjacency, positions_of, vertices_of_graph
 from gpukit.graphs.column_types import types_of
 from gpukit.graphs.graph_builders import graph_from_series
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.graphs.time_parsing import seconds_of_array
 from gpukit.imputation import forms
-from gpukit.imputation.forms import form_of, refuse_datasets
 from gpukit.imputation.problem import spread
-from gpukit.io.arrays import is_frame, is_series
+from gpukit.io.arrays import is_frame
 from gpukit.svt.plan import MOST
 
 NO_GRAPH = "no graph was passed: each vertex is joined to the vertices with the most similar series."
@@ -27,13 +25,17 @@ class Data(NamedTuple):
     """Validated tensor (N, m, n) and its mask.
 
     The tensor is float, 0 where missing. mask: (N,) or (N, m, n) bool, (N,) if only whole slices are missing; shape: of
-    the user's tensor; given: the user's tensor as an array.
+    the user's tensor.
     """
 
     tensor: np.ndarray
     mask: np.ndarray
     shape: tuple
-    given: np.ndarray
+
+    @property
+    def seen(self):
+        """Observed entries, bool (N, m, n); a view of the mask."""
+        return np.broadcast_to(spread(self.mask), self.tensor.shape)
 
     @property
     def complete(self):
@@ -57,10 +59,8 @@ class Clock(NamedTuple):
         """Return Data with sorted columns."""
         if self.order is None:
             return data
-        tensor, original = self.moved(data.tensor), self.moved(data.given)
-        return data._replace(
-            tensor=tensor, given=original, mask=data.mask if data.mask.ndim == 1 else self.moved(data.mask)
-        )
+        mask = data.mask if data.mask.ndim == 1 else self.moved(data.mask)
+        return data._replace(tensor=self.moved(data.tensor), mask=mask)
 
     def moved(self, array):
         """Return an array (N, ...) with sorted columns."""
@@ -80,7 +80,7 @@ class Taken(NamedTuple):
 
     adjacency  csr (N, N); data: Data, its columns in order of time; clock: Clock
     vertices   (N,) ids, or None
-    give       see forms.Form; None: as arrays
+    give       see forms.Form
     notes      [text], messages for the user
     types      graphs.column_types.ColumnTypes of the tensor in the user's order, or None
     is_table   True for an array of times by sensors
@@ -98,8 +98,8 @@ class Taken(NamedTuple):
     @property
     def missing(self):
         """Missing cells, bool (N, entries), in the user's order."""
-        seen = np.broadcast_to(spread(self.data.mask), self.data.tensor.shape)
-        return ~self.clock.back(np.ascontiguousarray(seen)).reshape(len(seen), -1)
+        seen = np.ascontiguousarray(self.data.seen)
+        return ~self.clock.back(seen).reshape(len(seen), -1)
 
     def check_bounds(self, settings, is_fit=False):
         """Raise ParameterError for bounds that exclude all values of a dtype, or, for a fit, all observed values.
@@ -110,7 +110,7 @@ class Taken(NamedTuple):
             self.types.check_bounds(self.missing, settings.minimum, settings.maximum)
         if self.data.complete or (settings.minimum, settings.maximum) == (None, None):
             return
-        values = self.data.tensor[np.broadcast_to(spread(self.data.mask), self.data.tensor.shape)]
+        values = self.data.tensor[self.data.seen]
         for name, bound, side in (("minimum", settings.minimum, -1), ("maximum", settings.maximum, 1)):
             if bound is not None:
                 check_bound(name, bound, side, values, is_fit)
@@ -127,10 +127,10 @@ class Taken(NamedTuple):
 
     def back(self, array, known=True):
         """Return an array of the tensor's shape in the user's form; known: values, not deviations."""
-        array = self.clock.back(array)
+        array, missing = self.clock.back(array), self.missing if known else None
         if known and self.types is not None:
-            array = self.types.restore(array, self.missing)
-        return array if self.give is None else self.give(array, known)
+            array = self.types.restore(array, missing)
+        return self.give(array, missing)
 
 
 def clock_of(times):
@@ -184,13 +184,31 @@ def check_bound(name, bound, side, values, is_fit):
 
 def take_fit_inputs(graph, tensor=None, mask=None, times=None):
     """Return the Taken of GraphImputer.fit's arguments."""
-    tensor = None if forms.is_target(graph, tensor) else tensor
-    return place_results(graph if tensor is None else tensor, take(graph, tensor, mask, times))
+    if isinstance(graph, GraphTensor):
+        if tensor is not None:
+            raise DataError("a GraphTensor contains its tensor: omit the argument tensor.")
+        return take_graph_tensor(graph, mask, times)
+    is_alone = tensor is None or (graph is not None and forms.is_target(graph, tensor))
+    if is_alone:
+        if not forms.is_labelled(graph) and not forms.is_table(graph):
+            what = "a dictionary" if isinstance(graph, dict) else "a graph alone"
+            raise DataError(
+                f"{what} has no values to fill in: pass the tensor too, a GraphTensor, or a table of times by sensors."
+            )
+        graph, tensor = None, graph
+    if graph is None:
+        return place_results(tensor, take_table(tensor, mask, times, is_alone))
+    return place_results(tensor, take_with_graph(graph, tensor, mask, times))
 
 
 def take_transform_inputs(model, tensor, mask=None, times=None):
     """Return the Taken of GraphImputer.transform's arguments."""
-    return place_results(tensor, take_again(model, tensor, mask, times))
+    count, known, adjacency = model._basis.count, model.vertices_, getattr(model, "adjacency_", None)
+    if isinstance(tensor, GraphTensor):
+        return take_graph_tensor(tensor, mask, times, count, known)._replace(adjacency=adjacency)
+    form = forms.form_of(tensor, mask, count if known is None else known)
+    form = forms.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
+    return place_results(tensor, take(adjacency, form or array_form(tensor, mask, known), times, count))
 
 
 def place_results(tensor, result):
@@ -198,96 +216,76 @@ def place_results(tensor, result):
     place_on_device = arrays.placer(tensor)
     if place_on_device is None:
         return result
-    give = result.give or (lambda array, known: array)
-    return result._replace(give=lambda array, known: place_on_device(give(array, known)))
+    return result._replace(give=lambda array, missing: place_on_device(result.give(array, missing)))
 
 
-def take(graph, tensor, mask, times):
-    """Return the Taken of GraphImputer.fit's arguments, with results on the host."""
-    if isinstance(graph, GraphTensor):
-        if tensor is not None:
-            raise DataError("a GraphTensor contains its tensor: omit the argument tensor.")
-        graph = adopt.validate_tensor(graph)
-        data = read(*as_given(graph, mask), graph.adjacency.shape[0])
-        times = graph.times if times is None else times
-        return order_by_time(graph.adjacency, data, times, graph.vertices, types=graph.types)
-    if tensor is None:
-        refuse_datasets(graph)
-    frame = forms.to_frame(graph) if tensor is None else None
-    labelled = is_frame(frame) or is_series(frame)
-    is_table = tensor is None and not labelled and forms.is_table(graph)
-    if labelled or is_table:
-        graph, tensor = None, graph
-    if tensor is None:
-        what = "a dictionary" if isinstance(graph, dict) else "a graph alone"
-        raise DataError(
-            f"{what} has no values to fill in: pass the tensor too, a GraphTensor, or a table of times by sensors."
-        )
-    names = None if graph is None else vertices_of_graph(graph)
-    adjacency = as_adjacency(graph) if names is None and graph is not None else None
-    form = form_of(tensor, mask, names if adjacency is None else adjacency.shape[0], is_frame(graph))
-    if form is not None:
-        tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
-    elif graph is None:
-        form = forms.table_form(tensor, mask) if is_table else forms.form_without_graph(tensor, mask, times)
-        tensor, mask = (tensor, mask) if form is None else (form.tensor, form.mask)
-    names = names if form is None else form.vertices
-    if graph is None:
-        data = read(tensor, mask)
-        result = order_by_time(None, data, times, names, form, [NO_GRAPH], given_types(tensor, form))
-        seen = np.broadcast_to(spread(result.data.mask), result.data.tensor.shape)
-        graph = graph_from_series(np.where(seen, result.data.tensor, np.nan))  # of the most similar series
-        return result._replace(adjacency=graph.adjacency, is_table=is_table)
-    adopt.refuse_turned_list(graph, forms.shape_of(tensor))
+def take_graph_tensor(data, mask, times, count=None, known=None):
+    """Return the Taken of a GraphTensor, whose values are not copied.
+
+    For a fitted imputer count: the number of its vertices; known: their labels, or None.
+    """
+    if mask is not None:
+        raise DataError("a GraphTensor contains its mask: omit the argument mask.")
+    data, order = adopt.validate_tensor(data), slice(None)
+    if known is not None and data.vertices is not None:
+        ids, labels = (list(map(str, part.tolist())) for part in (data.vertices, known))
+        order = np.array(positions_of(labels, ids, "the tensor's rows", "vertex"))
+    tensor, mask, shape = data.tensor[order], data.mask[order], data.given or data.tensor.shape
+    check_shape(shape, len(tensor) if count is None else count)
+    if not mask.any():
+        raise DataError(adopt.NOTHING_OBSERVED)
+    if tensor[~mask].any():
+        tensor = np.where(spread(mask), tensor, tensor.dtype.type(0))
+    types = None if data.types is None else data.types.at(order)
+    back = order if isinstance(order, slice) else np.argsort(order)
+    at, vertices = None if data.times is None else data.times.ravel(), data.vertices if count is None else known
+    form = forms.Form(tensor, mask, at, vertices, lambda array, missing: array[back], types=types)
+    return order_by_time(data.adjacency, Data(tensor, adopt.reduce_mask(mask), shape), form, times)
+
+
+def take_table(tensor, mask, times, is_alone):
+    """Return the Taken of a table without a graph, that of the most similar series; is_alone: it is fit's only data."""
+    form, is_array = forms.form_of(tensor, mask, None), not forms.is_labelled(tensor)
+    if form is None:
+        form = forms.table_form(tensor, mask) if is_alone else forms.form_without_graph(tensor, mask, times)
+    result = take(None, array_form(tensor, mask, None) if form is None else form, times)
+    graph, notes = graph_from_series(np.where(result.data.seen, result.data.tensor, np.nan)), [NO_GRAPH, *result.notes]
+    return result._replace(adjacency=graph.adjacency, is_table=is_alone and is_array, notes=notes)
+
+
+def take_with_graph(graph, tensor, mask, times):
+    """Return the Taken of a graph and a tensor."""
+    names = vertices_of_graph(graph)
+    adjacency = as_adjacency(graph) if names is None else None
+    form = forms.form_of(tensor, mask, names if adjacency is None else adjacency.shape[0], is_frame(graph))
+    form = array_form(tensor, mask, names) if form is None else form
+    adopt.refuse_turned_list(graph, form.tensor.shape)
     shape = getattr(graph, "shape", None)
     is_square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
-    count = None if is_square or not arrays.axes(tensor) else len(tensor)
+    count = None if is_square or not form.tensor.ndim else len(form.tensor)
     if adjacency is None or count not in (None, adjacency.shape[0]):  # a list of edges may lack the last vertices
-        adjacency = as_adjacency(graph, count, names)
-    data = read(tensor, mask, adjacency.shape[0])
-    return order_by_time(adjacency, data, times, names, form, types=given_types(tensor, form))
+        adjacency = as_adjacency(graph, count, form.vertices)
+    return take(adjacency, form, times, adjacency.shape[0])
 
 
-def take_again(model, tensor, mask, times):
-    """Return the Taken of GraphImputer.transform's arguments, with results on the host."""
-    count, known, adjacency = model._basis.count, model.vertices_, getattr(model, "adjacency_", None)
-    if isinstance(tensor, GraphTensor):
-        data = adopt.validate_tensor(tensor)
-        times = data.times if times is None else times
-        order = None if known is None or data.vertices is None else match_ids(data.vertices, known)
-        tensor, mask = as_given(data, mask)
-        if order is not None:
-            tensor, mask = tensor[order], mask[order]
-        types = data.types if data.types is None or order is None else data.types.at(order)
-        result = order_by_time(adjacency, read(tensor, mask, count), times, known, types=types)
-        return result if order is None else result._replace(give=lambda array, known: array[np.argsort(order)])
-    form = form_of(tensor, mask, count if known is None else known)
-    form = forms.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
-    if form is not None:
-        tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
-    data = read(tensor, mask, count)
-    return order_by_time(adjacency, data, times, known, form, types=given_types(tensor, form))
+def array_form(tensor, mask, vertices):
+    """Return the Form of an array with a row a vertex; vertices: (N,) their labels, or None."""
+    types, array = types_of(tensor), arrays.as_array(tensor, "the tensor")
+    array = array.astype(adopt.real_dtype(array, "the tensor"), order="C")
+    return forms.Form(array, mask, None, vertices, lambda array, missing: array, types=types)
 
 
-def given_types(tensor, form):
-    """Return the ColumnTypes of the user's tensor, or None; form: its Form, or None for an array."""
-    return types_of(tensor) if form is None else form.types
+def take(adjacency, form, times, count=None):
+    """Return the Taken of a Form, whose arrays it uses; count: number of vertices, if known."""
+    return order_by_time(adjacency, read(form.tensor, form.mask, count), form, times)
 
 
-def match_ids(ids, known):
-    """Return the positions (N,) of `known` ids among `ids`; raise DataError if they differ."""
-    ids, known = list(map(str, ids.tolist())), list(map(str, known.tolist()))
-    check_same(ids, known, "the tensor's rows", "vertex")
-    places = {name: place for place, name in enumerate(ids)}
-    return np.array([places[name] for name in known])
-
-
-def order_by_time(adjacency, data, times, vertices=None, form=None, notes=(), types=None):
-    """Return a Taken of Data in the user's order of columns."""
-    clock = clock_of(times_of(times, data))
-    give, form_notes = (None, []) if form is None else (form.give, form.notes)
-    notes = [*notes, *form_notes, *clock.notes, *find_sentinels(data)]
-    return Taken(adjacency, clock.forth(data), clock, vertices, give, notes, types)
+def order_by_time(adjacency, data, form, times):
+    """Return a Taken of the Data of a Form, in the user's order of columns; times: the user's, or None."""
+    seconds = form.times if times is None else seconds_of_array(times)
+    clock = clock_of(times_of(seconds, data))
+    notes = [*form.notes, *clock.notes, *find_sentinels(data)]
+    return Taken(adjacency, clock.forth(data), clock, form.vertices, form.give, notes, form.types)
 
 
 def find_sentinels(data):
@@ -297,9 +295,8 @@ def find_sentinels(data):
     """
     others = 10  # of a series; chosen
     series = data.tensor.reshape(len(data.tensor), -1)
-    seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(series.shape)
-    parts = map_row_blocks(lambda rows: codes_of(series[rows], seen[rows], others), series.shape)
-    codes = set().union(*parts, codes_of(series.reshape(1, -1), seen.reshape(1, -1), 1))
+    seen = data.seen.reshape(series.shape)
+    codes = codes_of(series, seen, others) | codes_of(series.reshape(1, -1), seen.reshape(1, -1), 1)
     for code in sorted(codes) if len(codes) <= 2 else ():
         yield (
             f"{np.count_nonzero(seen & (series == code)):,} values are {code:g}, far from all others. If {code:g} "
@@ -324,59 +321,44 @@ def codes_of(values, seen, others):
 
 
 def read(tensor, mask, vertices=None):
-    """Return Data of a tensor and a mask.
+    """Return Data of a tensor, whose missing values are set to 0, and a mask.
 
-    tensor (N, m, n), (N, n) or (N,); mask (N,) or of the tensor's shape, or None; vertices: N, if known. It may be a
-    GraphTensor, whose graph is ignored. Integers
-    become float64, float16 float32. Raises DataError for another shape, for values that are not real numbers, for
-    infinities and when nothing is observed; ParameterError for slices that are too large.
+    tensor (N, m, n), (N, n) or (N,) float; mask (N,) or of its shape, or None; vertices: N, if known. Raises DataError
+    for another shape, for infinities and when nothing is observed; ParameterError for slices that are too large.
     """
-    if isinstance(tensor, GraphTensor):
-        tensor, mask = as_given(adopt.validate_tensor(tensor), mask)
-    values = adopt.numbers(tensor, "the tensor")
-    check_shape(values, (*values.shape, 0)[0] if vertices is None else vertices)
-    whole = adopt.to_slices(values)
-    seen = adopt.observed_mask(whole, mask, values.shape, strict=False)
-    tensor = np.where(seen, whole, whole.dtype.type(0))
-    return Data(tensor, adopt.reduce_mask(seen), values.shape, values)
+    check_shape(tensor.shape, (*tensor.shape, 0)[0] if vertices is None else vertices)
+    values = adopt.to_slices(tensor)
+    seen = adopt.observed_mask(values, mask, tensor.shape, strict=False)
+    np.copyto(values, 0, where=~seen)
+    return Data(values, adopt.reduce_mask(seen), tensor.shape)
 
 
-def as_given(graph_tensor, mask=None):
-    """Return (tensor, mask) of a GraphTensor in the user's shape; raise DataError for another mask."""
-    if mask is not None:
-        raise DataError("a GraphTensor contains its mask: omit the argument mask.")
-    tensor, mask = graph_tensor.tensor, graph_tensor.mask
-    shape = tensor.shape if graph_tensor.given is None else graph_tensor.given
-    return tensor.reshape(shape), mask if mask.ndim == 1 else mask.reshape(shape)
-
-
-def check_shape(array, vertices):
+def check_shape(shape, vertices):
     """Raise for another number of vertices, or slices over 512."""
-    if array.ndim not in (1, 2, 3) or 0 in array.shape:
-        raise DataError(f"the tensor must be (N, m, n), (N, n) or (N,), not empty; its shape is {array.shape}.")
-    if len(array) != vertices:
+    if len(shape) not in (1, 2, 3) or 0 in shape:
+        raise DataError(f"the tensor must be (N, m, n), (N, n) or (N,), not empty; its shape is {shape}.")
+    if shape[0] != vertices:
         raise DataError(
-            f"the graph has {vertices:,} vertices, the tensor {len(array):,} slices (its first axis); its "
-            f"shape is {array.shape}. The two must agree: the vertex axis comes first."
-            f"{adopt.hint_for(array.shape, vertices)}"
+            f"the graph has {vertices:,} vertices, the tensor {shape[0]:,} slices (its first axis); its "
+            f"shape is {shape}. The two must agree: the vertex axis comes first."
+            f"{adopt.hint_for(shape, vertices)}"
         )
-    if array.ndim == 3 and min(array.shape[1:]) > 1 and max(array.shape[1:]) > MOST:
-        m, n = array.shape[1:]
+    if len(shape) == 3 and min(shape[1:]) > 1 and max(shape[1:]) > MOST:
+        m, n = shape[1:]
         raise ParameterError(
             f"slices of {m} x {n} are too large: at most {MOST} rows and columns are supported. Cut them into "
             f"tensors of fewer columns and impute them separately; the basis is computed once."
         )
 
 
-def times_of(times, data):
+def times_of(seconds, data):
     """Return (m n,) seconds of the entries of slices, int64 or float64.
 
-    Entries are row by row. None if times are None or are those of the columns of several rows. Raises DataError for
+    Entries are row by row. None if seconds are None or are those of the columns of several rows. Raises DataError for
     another number of times.
     """
-    if times is None:
+    if seconds is None:
         return None
-    seconds = seconds_of_array(times)
     m, n = data.tensor.shape[1:]
     if len(seconds) not in (m * n, n):
         raise DataError(

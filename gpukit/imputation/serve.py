@@ -9,7 +9,7 @@ from gpukit.device.workspace import Workspace
 from gpukit.errors import DataError
 from gpukit.graphs.column_types import inner_limits
 from gpukit.imputation.auto.plan import combine_members, estimates_of
-from gpukit.imputation.problem import as_problem, in_units, spread
+from gpukit.imputation.problem import as_problem, in_units
 from gpukit.imputation.spectral.path import Fit, PathRun
 from gpukit.imputation.spectral.run import Setting, impute
 
@@ -44,14 +44,13 @@ def extend(model, taken, window):
 def tail(result, data):
     """Return the last columns of series (N, H) in the data's shape; observed values bitwise."""
     new = result.reshape(len(result), -1)[:, -data.tensor.shape[2] :].reshape(data.tensor.shape)
-    seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(data.shape)
-    return np.where(seen, data.given, new.reshape(data.shape).astype(data.given.dtype))
+    return np.where(data.seen, data.tensor, new.astype(data.tensor.dtype)).reshape(data.shape)
 
 
 def complete(model, data, times):
     """Return (completed tensor, deviations or None) of inputs.Data by a fitted model."""
     if data.complete:
-        return data.given.copy(), np.zeros(data.shape)
+        return data.tensor.reshape(data.shape).copy(), np.zeros(data.shape)
     settings = model._fitted_options
     with Workspace() as workspace:
         place = model.place_._replace(workspace=workspace)
@@ -72,8 +71,8 @@ def combine_estimates(problem, plan, estimates, data, settings):
 
 def place_values(data, values):
     """Return missing values (values,), or one for all, in the user's shape, 0 where nothing is missing."""
-    out, missing = np.zeros(data.tensor.shape), np.broadcast_to(~spread(data.mask), data.tensor.shape)
-    out[missing] = values
+    out = np.zeros(data.tensor.shape)
+    out[~data.seen] = values
     return out.reshape(data.shape)
 
 
@@ -98,7 +97,7 @@ def clip_to_bounds(values, data, settings):
     """
     minimum = settings.minimum if settings.minimum is not None or not ends_at_zero(data) else 0.0
     if minimum is not None or settings.maximum is not None:
-        missing = np.broadcast_to(~spread(data.mask), data.tensor.shape).reshape(values.shape)
+        missing = ~data.seen.reshape(values.shape)
         values[missing] = values[missing].clip(*inner_limits(np.dtype(values.dtype), minimum, settings.maximum))
     return values
 
@@ -111,7 +110,7 @@ def ends_at_zero(data):
     """
     if data.tensor.min() < 0:
         return False
-    seen = np.count_nonzero(np.broadcast_to(spread(data.mask), data.tensor.shape))
+    seen = np.count_nonzero(data.seen)
     zeros = int(np.count_nonzero(data.tensor == 0)) - (data.tensor.size - seen)
     return zeros > 1e-3 * seen
 
@@ -121,10 +120,10 @@ def fill_estimate(data, estimate):
 
     It is a copy.
     """
-    out = data.given.copy()
+    out = data.tensor.copy()
     if not data.complete:
-        out.reshape(data.tensor.shape)[~data.mask] = estimate
-    return out
+        out[~data.mask] = estimate
+    return out.reshape(data.shape)
 
 
 class Held(NamedTuple):
@@ -176,8 +175,7 @@ def join_held(held, data, at, window=None):
     old, seen, times = held.before(columns, at, most)
     if at is None and held.at is not None:
         at = held.at[-1] + (np.median(np.diff(held.at)) if len(held.at) > 1 else 1.0) * np.arange(1, columns + 1)
-    new = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(count, columns)
-    mask = np.concatenate((seen, new), axis=1)
+    mask = np.concatenate((seen, data.seen.reshape(count, columns)), axis=1)
     kind = data.tensor.dtype
     values = np.where(mask, np.concatenate((old.astype(kind), data.tensor[:, 0]), axis=1), kind.type(0))
     last = slice(None if window is None else max(0, values.shape[1] - window), None)
@@ -186,8 +184,7 @@ def join_held(held, data, at, window=None):
     whole = mask.all(axis=1)
     by_vertex = whole if (mask.any(axis=1) == whole).all() else mask.reshape(shape)
     times = None if times is None or at is None else np.concatenate((times, at))[last]
-    given = np.where(mask, values, np.nan)
-    return data.__class__(values.reshape(shape), by_vertex, (count, values.shape[1]), given), times
+    return data.__class__(values.reshape(shape), by_vertex, (count, values.shape[1])), times
 
 
 def check_window(window, columns):

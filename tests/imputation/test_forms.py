@@ -3,6 +3,8 @@
 They are matched by label, and results have the same form.
 """
 
+import tracemalloc
+
 import networkx
 import numpy as np
 import pandas
@@ -12,6 +14,7 @@ from gpukit import GraphImputer, graph_from_coordinates
 from gpukit.errors import DataError
 from gpukit.graphs import as_graph_tensor
 from gpukit.graphs.tensor import Graph
+from gpukit.imputation.inputs import take_fit_inputs, take_transform_inputs
 
 N, T = 9, 40
 NAMES = [f"s{i}" for i in range(N)]
@@ -211,6 +214,9 @@ def test_fit_saves_labels_and_times(frame, expected, tmp_path):
     data = as_graph_tensor(graph(), mixed[NAMES].to_numpy().T, times=mixed.index)
     turned = data._replace(vertices=data.vertices[::-1], tensor=data.tensor[::-1], mask=data.mask[::-1])
     np.testing.assert_allclose(again.transform(turned)[::-1], expected, rtol=1e-12)
+    cycle = np.roll(np.arange(N), 3)
+    rolled = data._replace(vertices=data.vertices[cycle], tensor=data.tensor[cycle], mask=data.mask[cycle])
+    np.testing.assert_allclose(again.transform(rolled), expected[cycle], rtol=1e-12)
 
 
 @pytest.mark.slow
@@ -240,6 +246,44 @@ def test_sensors_without_a_reading_are_filled_in(frame, nothing):
     got = imputer().fit_transform(graph(), given)
     assert expected.notna().all(axis=None) and got.index.equals(TIMES)
     np.testing.assert_array_equal(got.to_numpy(float), expected.to_numpy())
+
+
+def test_rows_of_the_tensor_are_those_of_the_graph(frame, values):
+    mixed, model = frame.iloc[:, [4, 2, 8, 0, 1, 7, 3, 6, 5]], imputer().fit(graph(), frame)
+    for given in (mixed, mixed.T):
+        for taken in (take_fit_inputs(graph(), given), take_transform_inputs(model, given)):
+            np.testing.assert_array_equal(taken.data.tensor[:, 0], np.nan_to_num(values))
+    cycle = np.roll(np.arange(N), 3)
+    rolled = as_graph_tensor(Graph(graph().adjacency, np.array(NAMES)[cycle]), values[cycle], times=TIMES)
+    taken = take_transform_inputs(model, rolled)
+    np.testing.assert_array_equal(taken.data.tensor[:, 0], np.nan_to_num(values))
+    np.testing.assert_array_equal(taken.back(values, known=False), values[cycle])
+
+
+def test_default_columns_are_matched_by_position(frame, expected):
+    """A label of the graph that was also a position moved its column, so that another one was used twice."""
+    numbered = Graph(pandas_free(adjacency()), np.arange(N) + 5)
+    model = imputer().fit(numbered, frame.set_axis(range(N), axis=1))
+    np.testing.assert_allclose(model.completed_.to_numpy().T, expected, rtol=1e-12)
+    assert model.vertices_.tolist() == list(range(5, N + 5))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_frame_is_copied_once(turned):
+    """It was copied three times, and a copy was kept next to the tensor."""
+    values = np.sin(np.arange(400 * 2000.0).reshape(2000, 400))
+    values[::5, ::3] = np.nan
+    names = [f"s{index}" for index in range(400)]
+    table = pandas.DataFrame(values, pandas.date_range("2020-01-01", periods=2000, freq="h"), names)
+    path = Graph(pandas_free(np.column_stack((np.arange(399), np.arange(1, 400)))), np.array(names))
+    take_fit_inputs(path, table)  # imports
+    tracemalloc.start()
+    taken = take_fit_inputs(path, table.T if turned else table)
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1.3 * values.nbytes and peak < 3 * values.nbytes
+    np.testing.assert_array_equal(taken.data.tensor[:, 0], np.nan_to_num(values.T))
+    assert np.isnan(table.to_numpy()).sum() == np.isnan(values).sum() == (~taken.data.seen).sum()
 
 
 @pytest.mark.parametrize("name, place", [("year", 0), ("time", 2), ("step", 0)])

@@ -52,6 +52,31 @@ def test_a_graph_tensor_is_its_graph_tensor_and_mask(kind, shape):
             imputer().fit(graph, *more)
 
 
+def test_values_of_a_graph_tensor_where_nothing_is_observed_are_not_read(case, expected):
+    graph = as_graph_tensor(case.A, case.truth, case.mask)
+    filled = graph._replace(tensor=np.where(graph.mask.reshape(graph.tensor.shape), graph.tensor, 1e6))
+    before = filled.tensor.copy()
+    np.testing.assert_array_equal(imputer().fit(filled).completed_, expected)
+    np.testing.assert_array_equal(filled.tensor, before)
+    taken = inputs.take_fit_inputs(filled)
+    assert (taken.data.tensor[~taken.data.seen] == 0).all() and (taken.data.seen == graph.mask.reshape(N, 1, 4)).all()
+    assert np.shares_memory(inputs.take_fit_inputs(graph).data.tensor, graph.tensor)
+    for wrong, text in ((graph.mask & False, "nothing is observed"), (graph.mask.astype(int), "GraphTensor.mask")):
+        with pytest.raises(DataError, match=text):
+            imputer().fit(graph._replace(mask=wrong))
+    with pytest.raises(DataError, match=r"GraphTensor.times\[1\] is nan"):
+        imputer().fit(graph._replace(times=np.array([0.0, np.nan, 2.0, 3.0])))
+
+
+@pytest.mark.parametrize("shape", [(20, 3), (20, 1), (20,)], ids=str)
+def test_a_table_is_not_changed(shape):
+    given = np.asfortranarray(np.sin(np.arange(np.prod(shape) * 1.0)).reshape(shape))
+    given[4] = np.nan
+    before = given.copy()
+    inputs.take_fit_inputs(given)
+    np.testing.assert_array_equal(given, before)
+
+
 def test_a_graph_alone(case):
     with pytest.raises(DataError, match="a graph alone has no values to fill in"):
         imputer().fit(case.A)
@@ -124,6 +149,10 @@ def test_a_number_that_stands_for_missing(value):
     values[0, :2] = value
     assert notes() == []  # twice may be chance
     values[3, 7] = value
+    rest = values[np.isfinite(values) & (values != value)]
+    given, values = values, np.where(values == value, rest.max() + 2 * np.ptp(rest), values)
+    assert notes() == []  # twice as far as the others from each other
+    values = given
     (note,) = notes()
     assert f"3 values are {value:g}" in note and f"--missing-value {value:g}" in note
 

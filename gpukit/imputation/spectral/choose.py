@@ -291,7 +291,7 @@ def as_data(problem):
     """Return inputs.Data of a problem, in slices."""
     columns, shape = slices_of(problem)
     tensor = problem.values[:, columns].reshape(len(problem.values), *shape).astype(problem.place.dtype)
-    return Data(tensor, reduce_mask(problem.seen[:, columns].reshape(tensor.shape)), tensor.shape, tensor)
+    return Data(tensor, reduce_mask(problem.seen[:, columns].reshape(tensor.shape)), tensor.shape)
 
 
 def slices_of(problem):

@@ -21,7 +21,7 @@ AUTO = Setting("auto", 1.0, "auto", Options())
 
 def of(tensor, mask):
     """Return the Data of a tensor and its mask."""
-    return Data(tensor, mask, tensor.shape, tensor)
+    return Data(tensor, mask, tensor.shape)
 
 
 def place_of(adjacency):
