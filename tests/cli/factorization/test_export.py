@@ -21,7 +21,7 @@ def test_csv_on_stdout(verb, model_file):
     rows = [row for row in csv.DictReader(io.StringIO(result.out)) if row["side"] == "item"]
     assert [row["id"] for row in rows] == [f"a{item:02d}" for item in range(40)] and "40 items" in result.err
     assert list(rows[0]) == ["side", "id", "ratings", *(f"vector_{f}" for f in range(6))]
-    assert {row["vector_4"] for row in rows} == {"1.0"}
+    assert {row["vector_4"] for row in rows} == {"1"}
 
 
 def test_json(verb, model_file, tmp_path):
