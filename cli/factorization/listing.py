@@ -14,7 +14,7 @@ import numpy as np
 from gpukit.cli import models, report
 from gpukit.cli.options import option, together
 from gpukit.device import capability_of
-from gpukit.errors import DataError, GpukitError
+from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.factorization.lists import Filters
 from gpukit.factorization.lists.files import read_categories, read_items
 from gpukit.io import sources
@@ -71,12 +71,20 @@ def filters_of(ask, item_ids):
 def ids_of_option(values, option, item_ids, quiet):
     """Return the ids of item_ids that an option names; None without the option.
 
-    They are named in files or directly.
+    They are named in files or directly. ParameterError for a value that is not a file and names no known id.
     """
     if not values:
         return None
-    parts = [read_items(value) if is_file(value) else value.split(",") for value in values]
+    parts = [read_items(value) if is_file(value) else ids_in(value, option, item_ids) for value in values]
     return known_ids(np.array([item.strip(BLANKS) for part in parts for item in part]), item_ids, option, quiet)
+
+
+def ids_in(value, option, item_ids):
+    """Return the texts between the commas of a value; ParameterError if none is an id."""
+    texts = value.split(",")
+    if (rows_of(np.array([text.strip(BLANKS) for text in texts]), item_ids, "item") < 0).all():
+        raise ParameterError(f"{option} {value}: there is no such file, and the model knows no such item.")
+    return texts
 
 
 def known_ids(texts, item_ids, source, quiet):

@@ -90,7 +90,10 @@ def test_what_is_not_known_is_told(verb, model_file, tmp_path):
     "options, message",
     [
         (("--only-category", "x"), "need --categories FILE"),
-        (("--only", "nope", "--quiet"), "leave none of the model's 40 items"),
+        (("--only", "nope.txt", "--quiet"), "--only nope.txt: there is no such file, and the model knows no"),
+        (("--without", "nope,none"), "--without nope,none: there is no such file"),
+        (("--without", "a01", "--without", "nope.txt"), "--without nope.txt: there is no such file"),
+        (("--only", "a01", "--without", "a01", "--quiet"), "leave none of the model's 40 items"),
         (("--only", "/dev/null"), "/dev/null is empty"),
         (("--without", "./none.csv"), "none.csv does not exist"),
         (("--min-support", 10**6), "leave none"),
