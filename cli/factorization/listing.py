@@ -75,7 +75,7 @@ def ids_of_option(values, option, item_ids, quiet):
     """
     if not values:
         return None
-    parts = [read_items(value) if is_file(value) else ids_in(value, option, item_ids) for value in values]
+    parts = [read_items(value, item_ids) if is_file(value) else ids_in(value, option, item_ids) for value in values]
     return known_ids(np.array([item.strip(BLANKS) for part in parts for item in part]), item_ids, option, quiet)
 
 

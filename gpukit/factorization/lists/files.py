@@ -1,9 +1,12 @@
 """Items and their categories, from files."""
 
+import numpy as np
+
 from gpukit.errors import DataError
 from gpukit.io import records
 from gpukit.io.arrays import normalize_name
 from gpukit.io.delimited import short_rows
+from gpukit.io.ids import rows_of
 from gpukit.ratings.formats import ITEM, ROLES, TITLE
 
 NEEDED_ITEMS = "a file with an item's id in each line"
@@ -14,12 +17,16 @@ SEPARATORS = ("::", "\t", ";", ",")
 BETWEEN = "|"  # separator of categories of one item
 
 
-def read_items(path):
+def read_items(path, item_ids=()):
     """Return the item ids in a file as text: the column that a heading names, otherwise the first one.
 
-    A heading is skipped. Raises DataError for a missing or empty file, or one without items.
+    A heading is skipped. Raises DataError for a missing or empty file, one without items, or one whose only line lists
+    several of item_ids.
     """
     lines = lines_of(path, NEEDED_ITEMS)
+    number, words = lines[0] if len(lines) == 1 else (0, [])
+    if number == 1 and len(words) > 1 and (rows_of(np.array(words), item_ids, "item") >= 0).all():
+        raise DataError(f"{path} has {len(words):,} items in its only line. Give {NEEDED_ITEMS}.")
     items = [words[0] for _, words in lines]
     if not any(items):
         raise DataError(f"{path} names no item. Give {NEEDED_ITEMS}.")

@@ -1,5 +1,6 @@
 """Items and categories from files."""
 
+import numpy as np
 import pytest
 
 from gpukit.errors import DataError
@@ -83,3 +84,17 @@ def test_ids_keep_the_blanks_that_ids_of_ratings_keep(tmp_path, item):
     assert read_items(written(tmp_path, f"{item}\nb\n")) == [item, "b"]
     assert read_categories(written(tmp_path, f"{item},Drama\nb,Comedy\n")) == {"Drama": [item], "Comedy": ["b"]}
     assert read_titles(written(tmp_path, f"item,title\n{item},One\nb,Two\n")) == {item: "One", "b": "Two"}
+
+
+@pytest.mark.parametrize("text", ["1,2,30", "1;2;30\n", "1\t2\t30\r\n"])
+def test_items_in_one_line_are_refused(tmp_path, text):
+    path = written(tmp_path, text)
+    for known in (np.array([1, 2, 30]), np.array(["1", "2", "30"])):
+        with pytest.raises(DataError, match="has 3 items in its only line. Give a file with an item's id in each line"):
+            read_items(path, known)
+    assert read_items(path, np.array([1, 2])) == ["1"]
+
+
+def test_one_line_of_an_item_and_its_title(tmp_path):
+    assert read_items(written(tmp_path, "1,Toy Story"), np.array([1, 2])) == ["1"]
+    assert read_items(written(tmp_path, "item,title\n1,2\n"), np.array([1, 2])) == ["1"]
