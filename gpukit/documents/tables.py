@@ -297,7 +297,8 @@ class CsvFile(TableFile):
 
     def _numbers(self, role):
         """Return a column as (l,) float64, NaN where missing; None without this column."""
-        return self.table.column(self.frame[self.at[role]]) if role in self.at else None
+        advice = f"Nor is any other {role}: write a number for each, such as 0, 1 and 2."
+        return self.table.column(self.frame[self.at[role]], advice) if role in self.at else None
 
 
 def read_parquet(source, null, dtype):

@@ -231,8 +231,11 @@ class Table:
             out[:, place] = self.column(frame[name])
         return out
 
-    def column(self, column):
-        """Return a column of a frame as numbers (rows,), NaN for missing; DataError for text."""
+    def column(self, column, no_numbers=NO_NUMBERS):
+        """Return a column of a frame as numbers (rows,), NaN for missing; DataError for text.
+
+        no_numbers: advice for a column without numbers.
+        """
         if column.dtype.kind in "biuf":
             return column.to_numpy(np.float64, na_value=np.nan)
         index, words = self.distinct_words(column)
@@ -242,7 +245,7 @@ class Table:
         wrong = next((word for word in given if not _is_number(word)), None)  # in the order of the rows
         if wrong is not None:
             row = int(np.argmax(index == words.index(wrong)))
-            advice = EMPTY if len(index) == 1 or any(map(is_number, words)) else NO_NUMBERS
+            advice = EMPTY if len(index) == 1 or any(map(is_number, words)) else no_numbers
             why = f"has {what}" if (what := comma_error(wrong)) else f"is not a number. {advice}"
             raise DataError(f"{self.path}, {self.place(row)}: {quote(wrong)} (column {column.name + 1}) {why}")
         return np.array([np.nan if word.strip().lower() in MISSING else float(word) for word in words])[index]

@@ -144,3 +144,13 @@ def test_group_counts(tmp_path, counts, message):
     (tmp_path / "rank.query").write_text(counts)
     with pytest.raises(DataError, match=message):
         read_letor(tmp_path / "rank")
+
+
+@pytest.mark.parametrize("label", ["good", "2"])
+def test_labels_that_are_words(tmp_path, label):
+    path = tmp_path / "words.csv"
+    path.write_text(f"label,qid,a\nbad,1,0.5\n{label},1,0.75\n")
+    with pytest.raises(DataError) as error:
+        read_letor(path)
+    assert "line 2: 'bad' (column 1) is not a number." in str(error.value)
+    assert ("Nor is any other label: write a number for each" in str(error.value)) == (label == "good")
