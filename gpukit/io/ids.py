@@ -176,10 +176,18 @@ def factorize(ids, what="user"):
             encoded = pyarrow.array(words, pyarrow.large_string()).dictionary_encode()
         except UnicodeError:  # surrogates, which UTF-8 does not have
             known, rows = np.unique(as_text(ids), return_inverse=True)
+            refuse_empty(known, ids, what)
             return rows.reshape(-1).astype(np.int32), known
         distinct = as_text(encoded.dictionary.to_numpy(zero_copy_only=False))
+        refuse_empty(distinct, ids, what)
     known, rank = np.unique(distinct, return_inverse=True)
     return take_values(rank.astype(np.int32), from_arrow(encoded.indices)), known
+
+
+def refuse_empty(distinct, ids, what):
+    """Raise DataError with the row if empty text is among the distinct ids, as in files."""
+    if (distinct == "").any():
+        raise DataError(f"Row {int(np.argmax(ids == '')) + 1:,} has no {what} id. Remove such rows first.")
 
 
 def number_by_table(ids):

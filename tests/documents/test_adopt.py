@@ -188,3 +188,8 @@ def test_forged_sparse_features_are_refused():
             as_documents(matrix, Y, QID)
     with pytest.raises(DataError, match=r"X.indices\[4\] is 2, beyond 0 to 1"):
         as_documents(as_documents(X, Y, QID)._replace(X=forged))
+
+
+def test_an_empty_query_id_is_refused_as_in_files():
+    with pytest.raises(DataError, match=r"^Row 3 has no query id"):
+        as_documents(X, Y, ["7", "3", "", "7", "9", "3"])

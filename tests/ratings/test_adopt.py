@@ -534,3 +534,17 @@ def test_a_second_column_of_users_is_not_that_of_items():
     frame = pandas.DataFrame([[1, 2, 3.0]], columns=["user", "user", "rating"])
     with pytest.raises(DataError, match="which columns are user, item and rating is not clear"):
         as_ratings(frame)
+
+
+@pytest.mark.parametrize(
+    "kind", [list, np.array, lambda ids: np.array(ids, object), lambda ids: np.array([*ids, "\ud800"])]
+)
+def test_an_empty_id_is_refused_as_in_files(kind):
+    users = kind(["a", "", "b"])
+    rows = range(len(users))
+    with pytest.raises(DataError, match=r"^Row 2 has no user id. Remove such rows first"):
+        as_ratings((users, [*rows], [1.0] * len(users)))
+    with pytest.raises(DataError, match=r"^Row 2 has no item id"):
+        as_ratings(([*rows], users, [1.0] * len(users)))
+    with pytest.raises(DataError, match=r"^Row 2 has no user id"):
+        as_ratings(pandas.DataFrame({"user": ["a", "", "b"], "item": [1, 2, 3], "rating": 1.0}))

@@ -13,7 +13,7 @@ from support import thinned
 from gpukit.errors import DataError
 from gpukit.factorization.lists.files import read_categories, read_items
 from gpukit.io.sources import CHUNK
-from gpukit.ratings import as_ratings, read_pairs, read_ratings, read_titles, write_ratings
+from gpukit.ratings import Ratings, as_ratings, read_pairs, read_ratings, read_titles, write_ratings
 
 LONG = b'"a\nb\r\n\nc","d\n\n\n\n\n\n\n\ne",4\nf,g,5\n'
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -66,7 +66,9 @@ def test_quoted_line_ends_are_read_from_packed_text(tmp_path, pack):
 @pytest.mark.parametrize("word", LOST, ids=ascii)
 def test_ids_that_text_loses_are_refused_before_a_file_appears(tmp_path, word):
     for users, items in (([word, "b"], ["x", "y"]), (["a", "b"], ["x", word])):
-        ratings = as_ratings((np.array(users), np.array(items), np.ones(2, np.float32)))
+        (user_ids, users), (item_ids, items) = (np.unique(ids, return_inverse=True) for ids in (users, items))
+        columns = {"users": users.astype(np.int32), "items": items.astype(np.int32), "values": np.ones(2, np.float32)}
+        ratings = Ratings(**columns, user_ids=user_ids, item_ids=item_ids)
         with pytest.raises(DataError, match="text cannot hold it") as caught:
             write_ratings(ratings, tmp_path / "lost.csv")
         assert str(caught.value).isprintable() and list(tmp_path.iterdir()) == []
