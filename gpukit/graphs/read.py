@@ -150,8 +150,9 @@ class TableOptions(NamedTuple):
 
     def graph_tensor(self, graph, values, vertices, truth=None):
         """Return the GraphTensor of a graph and Values."""
-        numbers, mask, _, times, types = values
-        return as_graph_tensor(graph, numbers, mask, vertices, truth, self.slice_shape, times, types)
+        numbers, mask, _, times, types, has_offset = values
+        data = as_graph_tensor(graph, numbers, mask, vertices, truth, self.slice_shape, times, types)
+        return data._replace(has_offset=has_offset)
 
 
 def _graph_source(coordinates, distances, neighbors):

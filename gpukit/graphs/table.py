@@ -51,7 +51,8 @@ SEVERAL = "Give each time of a sensor once; where clocks are set back, give time
 class Values(NamedTuple):
     """Values (N, ...) of a file, NaN where missing, and optional columns.
 
-    mask, ids (N,), times, types (column_types.ColumnTypes): None if the file has none.
+    mask, ids (N,), times, types (column_types.ColumnTypes): None if the file has none. has_offset: whether the times
+    have an offset from UTC, None if this is unknown.
     """
 
     values: np.ndarray
@@ -59,6 +60,7 @@ class Values(NamedTuple):
     ids: np.ndarray | None = None
     times: np.ndarray | None = None
     types: object = None
+    has_offset: bool | None = None
 
 
 def read_table(path, count=None, ids=None, layout=None, columns=None):
@@ -75,7 +77,8 @@ def read_table(path, count=None, ids=None, layout=None, columns=None):
         known = None if count is None else np.arange(count) if ids is None else ids
         long = long_of(table, roles, frame, known)
         refuse_others(table, long, count, ids)
-        return Values(long.values, None, long.ids, long.seconds, type_of_long(table, long))
+        has_offset = None if long.seconds is None else time_parsing.have_offset(long.moments)
+        return Values(long.values, None, long.ids, long.seconds, type_of_long(table, long), has_offset)
     if roles.kept and not roles.values:
         refuse_words(table, roles, frame)
     warn_of_kept(table, roles)
@@ -83,13 +86,21 @@ def read_table(path, count=None, ids=None, layout=None, columns=None):
     values = values if roles.layout == "rows" else np.ascontiguousarray(values.T)
     labels = labels_of(table, frame, roles) if roles.layout == "rows" else sensors_of(table, roles)
     refuse_repeated(labels, f"{table.path} names the {roles.layout.removesuffix('s')}")
-    types = types_in(table, roles, frame, values)
-    return Values(values, None, as_ids(labels) if labels else None, times_of(table, frame, roles), types)
+    types, times = types_in(table, roles, frame, values), times_of(table, frame, roles)
+    has_offset = None if times is None else time_parsing.have_offset(words_of_times(table, frame, roles))
+    return Values(values, None, as_ids(labels) if labels else None, times, types, has_offset)
 
 
 def label_set(ids):
     """Return the labels of vertices as a set of str, without an empty one, which names no column."""
     return frozenset() if ids is None else frozenset(map(str, ids)) - {""}
+
+
+def words_of_times(table, frame, roles):
+    """Return the times of a wide table as [str], a date and its clock joined."""
+    if roles.layout == "rows":
+        return sensors_of(table, roles)
+    return [" ".join(words) for words in zip(*(words_of(frame[index]) for index in roles.time))]
 
 
 def times_of(table, frame, roles):

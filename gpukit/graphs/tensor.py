@@ -27,6 +27,8 @@ class GraphTensor(NamedTuple):
         Of the input values; None: those of tensor.
     given : tuple or None
         Shape of the input tensor, (N,), (N, n) or (N, m, n); None: that of tensor.
+    has_offset : bool or None
+        Whether the times were given with an offset from UTC; None if this is unknown.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class GraphTensor(NamedTuple):
     times: np.ndarray | None = None
     types: object = None
     given: tuple | None = None
+    has_offset: bool | None = None
 
     @property
     def missing_share(self) -> float:

@@ -66,6 +66,15 @@ def seconds(words, order=None):
     return next(iter(ways.values()), None)
 
 
+def have_offset(words):
+    """Return True for dates with an offset from UTC, False for dates without; None for numbers of seconds or no times.
+
+    words: [str] that `seconds` accepts, whose first one determines the result.
+    """
+    word = UTC_NAME.sub("Z", words[0].strip()) if len(words) else "0"
+    return None if is_number(word) and not is_compact([word]) else bool(OFFSET.search(word))
+
+
 def refuse_odd_dates(words):
     """Raise DataError if most words are dates without separators, which the other numbers would turn into seconds."""
     are_dates = [is_compact([word]) for word in words]

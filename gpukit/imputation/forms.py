@@ -1,6 +1,7 @@
 """Tables of users as arrays by vertex, and back: frames with their time axis, and arrays without labels."""
 
 import sys
+from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -32,6 +33,7 @@ class Form(NamedTuple):
                   without an observed value, the others keep theirs; None for deviations
     notes         [text], messages for the user
     types         graphs.column_types.ColumnTypes of the tensor, or None
+    has_offset    whether the times have an offset from UTC; None if this is unknown
     """
 
     tensor: np.ndarray
@@ -41,6 +43,7 @@ class Form(NamedTuple):
     give: object
     notes: list = []
     types: object = None
+    has_offset: bool | None = None
 
 
 def is_labelled(values):
@@ -189,7 +192,8 @@ def wide_form(frame, mask, vertices, labelled):
     tensor, times = rows_in_order(numbers.T if turned else numbers, order), times_of(other)
     types, notes = None if types is None else types.at(order), notes_on(other) if times is None else []
     mask = None if mask is None else mask_of(mask, frame, turned, order)
-    return Form(tensor, mask, times, ids, give, notes, types)
+    has_offset = None if times is None else have_offset(frame.index if turned else frame.columns)
+    return Form(tensor, mask, times, ids, give, notes, types, has_offset)
 
 
 def rows_in_order(array, order):
@@ -371,6 +375,22 @@ def times_of(side):
     if side.dtype.kind in "iuf" and (role_of(side.name) == "time" or time_parsing.has_unequal_steps(side.to_numpy())):
         return exact_seconds(side.to_numpy()) if side.dtype.kind == "f" else time_parsing.seconds([*map(str, side)])
     return time_parsing.seconds(list(side)) if are_texts_of_dates(side) else None
+
+
+def have_offset(times):
+    """Return whether times, an index, a series, an array or a list, have an offset from UTC.
+
+    None for numbers, durations and numpy's dates, which cannot tell.
+    """
+    dtype = getattr(times, "dtype", None)
+    if getattr(dtype, "tz", None) is not None:
+        return True
+    if hasattr(dtype, "freq") or getattr(dtype, "kind", "") == "M":
+        return None if isinstance(times, np.ndarray) else False
+    first = next(iter(as_array(times, "times").ravel().tolist()), None)
+    if isinstance(first, str):
+        return time_parsing.have_offset([first])
+    return first.tzinfo is not None if isinstance(first, datetime) else None
 
 
 def shape_of(values):

@@ -84,6 +84,7 @@ class Taken(NamedTuple):
     notes      [text], messages for the user
     types      graphs.column_types.ColumnTypes of the tensor in the user's order, or None
     is_table   True for an array of times by sensors
+    has_offset see forms.Form
     """
 
     adjacency: object
@@ -94,6 +95,7 @@ class Taken(NamedTuple):
     notes: list
     types: object = None
     is_table: bool = False
+    has_offset: bool | None = None
 
     @property
     def missing(self):
@@ -203,6 +205,25 @@ def take_fit_inputs(graph, tensor=None, mask=None, times=None):
 
 def take_transform_inputs(model, tensor, mask=None, times=None):
     """Return the Taken of GraphImputer.transform's arguments."""
+    taken = take_again(model, tensor, mask, times)
+    refuse_other_offset(model._held.has_offset, taken.has_offset)
+    return taken
+
+
+def refuse_other_offset(fitted, given):
+    """Raise DataError if times have an offset from UTC and those of the fit have none, or the reverse."""
+    if None in (fitted, given) or fitted == given:
+        return
+    has, lacks = "an offset from UTC", "no offset from UTC"
+    change = "leave it out (frame.tz_localize(None))" if given else "write it (10:00+01:00; frame.tz_localize(ZONE))"
+    raise DataError(
+        f"the times have {has if given else lacks}, those of the fitted imputer {has if fitted else lacks}, so they "
+        f"may be hours apart: {change}, or fit again on such times."
+    )
+
+
+def take_again(model, tensor, mask, times):
+    """Return the Taken of GraphImputer.transform's arguments, whatever the offset of the times."""
     count, known, adjacency = model._basis.count, model.vertices_, getattr(model, "adjacency_", None)
     if isinstance(tensor, GraphTensor):
         return take_graph_tensor(tensor, mask, times, count, known)._replace(adjacency=adjacency)
@@ -240,6 +261,7 @@ def take_graph_tensor(data, mask, times, count=None, known=None):
     back = order if isinstance(order, slice) else np.argsort(order)
     at, vertices = None if data.times is None else data.times.ravel(), data.vertices if count is None else known
     form = forms.Form(tensor, mask, at, vertices, lambda array, missing: array[back], types=types)
+    form = form._replace(has_offset=data.has_offset)
     return order_by_time(data.adjacency, Data(tensor, adopt.reduce_mask(mask), shape), form, times)
 
 
@@ -285,7 +307,10 @@ def order_by_time(adjacency, data, form, times):
     seconds = form.times if times is None else seconds_of_array(times)
     clock = clock_of(times_of(seconds, data))
     notes = [*form.notes, *clock.notes, *find_sentinels(data)]
-    return Taken(adjacency, clock.forth(data), clock, form.vertices, form.give, notes, form.types)
+    has_offset = form.has_offset if times is None else forms.have_offset(times)
+    return Taken(
+        adjacency, clock.forth(data), clock, form.vertices, form.give, notes, form.types, has_offset=has_offset
+    )
 
 
 def find_sentinels(data):

@@ -65,7 +65,7 @@ class Run(NamedTuple):
             "notes_": [*attributes["notes_"], *taken.notes],
             "vertices_": taken.vertices,
             "_is_table": taken.is_table,
-            "_held": Held(filled, spread, serve.mask_like(taken.data), taken.clock.at),
+            "_held": Held(filled, spread, serve.mask_like(taken.data), taken.clock.at, taken.has_offset),
         }
 
     def found(self, progress):

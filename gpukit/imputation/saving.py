@@ -96,7 +96,12 @@ def pack_held(model):
         "vertices": model.vertices_,
     }
     known = {name: array for name, array in result.items() if array is not None}
-    return {"labels": sorted(set(known) & {"held.at", "vertices"}), "table": getattr(model, "_is_table", False)}, known
+    facts = {
+        "labels": sorted(set(known) & {"held.at", "vertices"}),
+        "table": getattr(model, "_is_table", False),
+        "offset": held.has_offset,
+    }
+    return facts, known
 
 
 def unpack_held(model, facts, arrays):
@@ -115,7 +120,9 @@ def unpack_held(model, facts, arrays):
         trust.check_finite("held.at", times)
         if not (np.diff(times) > 0).all():
             raise DataError("held.at does not rise.")
-    model._held = Held(model.completed_, model.deviation_, mask, times)
+    is_known = facts.get("offset") is not None  # earlier versions did not keep it
+    has_offset = persist.entry_of(facts, "offset", bool) if is_known else None
+    model._held = Held(model.completed_, model.deviation_, mask, times, has_offset)
 
 
 def vertices_of(ids, count):

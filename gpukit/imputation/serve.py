@@ -38,7 +38,8 @@ def extend(model, taken, window):
     whole, times = join_held(model._held, data, taken.clock.at, check_window(window, data.tensor.shape[2]))
     result, deviation = complete(model, whole, times)
     deviation = np.full(whole.shape, np.nan) if deviation is None else deviation
-    return tail(result, data), Held(result, deviation, mask_like(whole), times)
+    has_offset = taken.has_offset if model._held.has_offset is None else model._held.has_offset
+    return tail(result, data), Held(result, deviation, mask_like(whole), times, has_offset)
 
 
 def tail(result, data):
@@ -132,12 +133,14 @@ class Held(NamedTuple):
     filled, spread  the completed tensor (N, ...) and the standard deviations, float64, where the tensor was
     mask            bool (N,) or of the tensor's shape: True = observed
     at              (T,) float64 seconds, rising, or None
+    has_offset      whether the times were given with an offset from UTC; None if this is unknown
     """
 
     filled: np.ndarray
     spread: np.ndarray
     mask: np.ndarray
     at: object
+    has_offset: bool | None = None
 
     @property
     def is_wide(self):
