@@ -19,6 +19,11 @@ from gpukit.io.arrays import is_frame
 from gpukit.svt.plan import MOST
 
 NO_GRAPH = "no graph was passed: each vertex is joined to the vertices with the most similar series."
+LATEST = 1e11  # seconds since 1970, in the year 5138; milliseconds since 1970 exceed it from 1973 on
+FINER_THAN_SECONDS = (
+    "the times, read as seconds, are beyond the year 5138, so that no days are found: if they are milliseconds since "
+    "1970, divide them by 1,000, microseconds by 1,000,000, nanoseconds by 1,000,000,000."
+)
 
 
 class Data(NamedTuple):
@@ -144,10 +149,12 @@ def clock_of(times):
     if times is None or (len(times) > 1 and (np.asarray(times) == times[0]).all()):
         return Clock(None, None, [])
     seconds = np.asarray(times, np.float64)
+    notes = [FINER_THAN_SECONDS] if np.abs(seconds).max(initial=0.0) > LATEST else []
     if (np.diff(seconds) > 0).all():
-        return Clock(seconds, None, [])
+        return Clock(seconds, None, notes)
     order = np.argsort(seconds, kind="stable")
-    notes = [] if (np.diff(seconds[order]) > 0).all() else ["times repeat: their columns count as next to each other."]
+    if not (np.diff(seconds[order]) > 0).all():
+        notes.append("times repeat: their columns count as next to each other.")
     order = None if (order == np.arange(len(order))).all() else order
     return Clock(spread_repeated(np.sort(seconds)), order, notes)
 

@@ -41,6 +41,18 @@ def test_times_that_repeat_are_next_to_each_other():
     np.testing.assert_allclose(found.at - START, [0, 60, 70, 80, 120, 135])
 
 
+@pytest.mark.parametrize("unit", [1, 10**3, 10**6, 10**9])
+def test_milliseconds_read_as_seconds_are_reported(unit):
+    """Days are not found then, so values differ from those of the same times in seconds."""
+    times = unit * (START + 3600 * np.arange(30))
+    reported = ["milliseconds" in note for note in clock_of(times).notes]
+    assert reported == [True] * (unit > 1)
+    assert ["milliseconds" in note for note in clock_of(times[::-1]).notes] == reported
+    frame = pandas.DataFrame({"a": [1.0, np.nan, 3.0] * 10, "b": [2.0, 5.0, 4.0] * 10}, times).rename_axis("time")
+    model = GraphImputer(method="interpolation").fit(None, frame)
+    assert sum("milliseconds" in note for note in model.notes_) == (unit > 1)
+
+
 def test_times_of_a_clock_that_is_set_back_count_as_repeated():
     whole = START + 1800 * np.arange(100)
     found = clock_of(whole - HOUR * (np.arange(100) >= 50))
