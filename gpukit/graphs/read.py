@@ -137,16 +137,17 @@ class TableOptions(NamedTuple):
     slice_shape: tuple | None
     times: object = None
 
-    def times_of(self, file_times, path):
-        """Return the times of either file, validated.
+    def with_times(self, values, path):
+        """Return Values of a file with the times of either file, validated.
 
         Raises ParameterError if both have times.
         """
         if self.times is None:
-            return file_times
-        if file_times is not None:
+            return values
+        if values.times is not None:
             raise ParameterError(f"{path} has times of its own: leave times (--times) out.")
-        return read_times(self.times)
+        times, has_offset = read_times(self.times)
+        return values._replace(times=times, has_offset=has_offset)
 
     def graph_tensor(self, graph, values, vertices, truth=None):
         """Return the GraphTensor of a graph and Values."""
@@ -203,7 +204,7 @@ def _read_archive(source, options):
     if options.layout is not None or options.columns is not None:
         raise ParameterError("layout is for a table of values (columns too), not for an .npz with its graph.")
     arrays, values = _read_npz(source, GRAPH, f"Needed: {NEEDED}")
-    values = values._replace(times=options.times_of(values.times, source.name))
+    values = options.with_times(values, source.name)
     return options.graph_tensor(_graph(arrays, source.name), values, values.ids, arrays.get("truth"))
 
 
@@ -268,7 +269,7 @@ def _read_values(source, graph, ids, options):
         values = read_table(open_table(source), count, ids, options.layout, options.columns)
     if source.format in ("npy", "npz") and options.layout == "columns" and values.values.ndim == 2:
         values = values._replace(values=values.values.T)
-    return values._replace(times=options.times_of(values.times, source.name))
+    return options.with_times(values, source.name)
 
 
 def _match_rows(ids, names, count, path):

@@ -250,12 +250,12 @@ def check_times(times, path):
 def read_times(path):
     """Read the times of a tensor's columns from text or .npy.
 
-    Text has one time per line and an optional header. path: a file's name, or '-'. Returns numbers or seconds,
-    validated. Raises DataError for other files, invalid times and repeated times.
+    Text has one time per line and an optional header. path: a file's name, or '-'. Returns (numbers or seconds,
+    have_offset), validated. Raises DataError for other files, invalid times and repeated times.
     """
     with sources.open_source(path, NEEDED) as source:
         if source.format == "npy":
-            return check_times(archives.read_npy(source), source.name)
+            return check_times(archives.read_npy(source), source.name), None
         if source.format == "npz":
             raise DataError(f"{source.name} is an .npz; --times takes {NEEDED}. An .npz keeps them as its array times.")
         text = decode(sources.read_whole(source, NEEDED)[1])
@@ -267,4 +267,4 @@ def read_times(path):
         bad = next((index for index, word in enumerate(words) if seconds([word]) is None), 0)
         what = f"line {bad + 1:,} is {quote(words[bad])}" if words else "it is empty"
         raise DataError(f"{path} has no times in one spelling: {what}. Give {NEEDED}: seconds or dates.")
-    return check_times(result, path)
+    return check_times(result, path), have_offset(words)

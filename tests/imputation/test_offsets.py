@@ -33,8 +33,12 @@ def fitted(way):
 
 
 def from_file(way, folder, layout):
-    """Return the GraphTensor of a table written as text or Parquet."""
+    """Return the GraphTensor of a table written as text or Parquet, or as text with times in a file of their own."""
     frame = table(way).rename_axis("time")
+    if layout == "times":
+        frame.to_csv(folder / "table.csv", index=False)
+        (folder / "times.txt").write_text("".join(f"{time}\n" for time in frame.index))
+        return read_graph(tensor=folder / "table.csv", layout="columns", times=folder / "times.txt")
     path = folder / ("table.parquet" if layout == "parquet" else "table.csv")
     if layout == "long":
         frame.reset_index().melt("time", var_name="sensor", value_name="speed").to_csv(path, index=False)
@@ -61,7 +65,7 @@ def test_only_times_like_those_of_the_fit_are_taken(fit, given):
         assert ("leave it out" if given in WITH else "write it") in str(error.value)
 
 
-@pytest.mark.parametrize("layout", ["columns", "long", "rows", "parquet"])
+@pytest.mark.parametrize("layout", ["columns", "long", "rows", "parquet", "times"])
 @pytest.mark.parametrize("way", ["none", "zone"])
 def test_tables_in_files_keep_whether_they_have_an_offset(tmp_path, way, layout):
     data = from_file(way, tmp_path, layout)
