@@ -475,6 +475,15 @@ def refuse_samples(shape):
     )
 
 
+def refuse_square(tensor, count):
+    """Raise DataError for a square array, whose sides are not determined, for an imputer fitted on a data frame."""
+    if shape_of(tensor) == (count, count):
+        raise DataError(
+            f"the imputer was fitted on a data frame of {count:,} sensors, and an array of shape {(count, count)} does "
+            "not say which side is time: give a data frame with the sensors' names."
+        )
+
+
 def form_again(tensor, mask, count, was_table):
     """Return the Form of an array for a fitted imputer.
 

@@ -90,6 +90,7 @@ class Taken(NamedTuple):
     types      graphs.column_types.ColumnTypes of the tensor in the user's order, or None
     is_table   True for an array of times by sensors
     has_offset see forms.Form
+    is_frame   True for a table with labels, whose sides these determine
     """
 
     adjacency: object
@@ -101,6 +102,7 @@ class Taken(NamedTuple):
     types: object = None
     is_table: bool = False
     has_offset: bool | None = None
+    is_frame: bool = False
 
     @property
     def missing(self):
@@ -206,8 +208,10 @@ def take_fit_inputs(graph, tensor=None, mask=None, times=None):
             )
         graph, tensor = None, graph
     if graph is None:
-        return place_results(tensor, take_table(tensor, mask, times, is_alone))
-    return place_results(tensor, take_with_graph(graph, tensor, mask, times))
+        taken = place_results(tensor, take_table(tensor, mask, times, is_alone))
+    else:
+        taken = place_results(tensor, take_with_graph(graph, tensor, mask, times))
+    return taken._replace(is_frame=forms.is_labelled(tensor))
 
 
 def take_transform_inputs(model, tensor, mask=None, times=None):
@@ -235,7 +239,10 @@ def take_again(model, tensor, mask, times):
     if isinstance(tensor, GraphTensor):
         return take_graph_tensor(tensor, mask, times, count, known)._replace(adjacency=adjacency)
     form = forms.form_of(tensor, mask, count if known is None else known)
-    form = forms.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
+    if form is None:
+        if getattr(model, "_is_frame", False):
+            forms.refuse_square(tensor, count)
+        form = forms.form_again(tensor, mask, count, getattr(model, "_is_table", False))
     return place_results(tensor, take(adjacency, form or array_form(tensor, mask, known), times, count))
 
 

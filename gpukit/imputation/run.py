@@ -65,6 +65,7 @@ class Run(NamedTuple):
             "notes_": [*attributes["notes_"], *taken.notes],
             "vertices_": taken.vertices,
             "_is_table": taken.is_table,
+            "_is_frame": taken.is_frame,
             "_held": Held(filled, spread, serve.mask_like(taken.data), taken.clock.at, taken.has_offset),
         }
 

@@ -99,6 +99,7 @@ def pack_held(model):
     facts = {
         "labels": sorted(set(known) & {"held.at", "vertices"}),
         "table": getattr(model, "_is_table", False),
+        "frame": getattr(model, "_is_frame", False),
         "offset": held.has_offset,
     }
     return facts, known
@@ -112,6 +113,7 @@ def unpack_held(model, facts, arrays):
     known = persist.entry_of(facts, "labels", list)
     model.vertices_ = vertices_of(arrays["vertices"], len(model.completed_)) if "vertices" in known else None
     model._is_table = facts.get("table") is True
+    model._is_frame = facts.get("frame") is True
     mask, times = arrays["held.mask"], arrays["held.at"] if "held.at" in known else None
     shape = model.completed_.shape
     trust.check_array("held.mask", mask, np.bool_, shape[:1] if np.ndim(mask) == 1 else shape)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas
 import pytest
 
-from gpukit import GraphImputer, graph_from_coordinates
+from gpukit import GraphImputer, graph_from_coordinates, load_model
 from gpukit.errors import DataError
 from gpukit.graphs import as_graph_tensor
 from gpukit.graphs.tensor import Graph
@@ -319,3 +319,19 @@ def test_a_mask_of_another_shape_is_refused(shape):
         DataError, match=r"the mask has the shape .* it needs the table's, \(40, 5\), or \(5,\), a value"
     ):
         GraphImputer(method="interpolation").fit(None, table, np.ones(shape, bool))
+
+
+def test_a_square_array_after_a_data_frame_is_refused(tmp_path, frame):
+    """Its rows were read as sensors, although those of the frame are times."""
+    square = frame.iloc[:N].to_numpy()
+    for given in (None, graph()):
+        model = GraphImputer(method="interpolation").fit(given, frame)
+        model.save(tmp_path / "model.gpukit")
+        for one in (model, load_model(tmp_path / "model.gpukit")):
+            with pytest.raises(DataError, match="which side is time: give a data frame"):
+                one.transform(square)
+            with pytest.raises(DataError, match="which side is time: give a data frame"):
+                one.extend(square)
+            assert one.transform(frame[:N]).shape == (N, N)
+            assert one.transform(frame.to_numpy().T).shape == (N, T)
+    assert GraphImputer(method="interpolation").fit(adjacency(), frame.to_numpy().T).transform(square).shape == (N, N)
