@@ -87,7 +87,7 @@ def read_table(path, count=None, ids=None, layout=None, columns=None):
     labels = labels_of(table, frame, roles) if roles.layout == "rows" else sensors_of(table, roles)
     refuse_repeated(labels, f"{table.path} names the {roles.layout.removesuffix('s')}")
     types, times = types_in(table, roles, frame, values), times_of(table, frame, roles)
-    has_offset = None if times is None else time_parsing.have_offset(words_of_times(table, frame, roles))
+    has_offset = None if times is None else time_parsing.have_offset(first_time(table, frame, roles))
     return Values(values, None, as_ids(labels) if labels else None, times, types, has_offset)
 
 
@@ -96,11 +96,11 @@ def label_set(ids):
     return frozenset() if ids is None else frozenset(map(str, ids)) - {""}
 
 
-def words_of_times(table, frame, roles):
-    """Return the times of a wide table as [str], a date and its clock joined."""
+def first_time(table, frame, roles):
+    """Return the first time of a wide table as [str], a date and its clock joined."""
     if roles.layout == "rows":
-        return sensors_of(table, roles)
-    return [" ".join(words) for words in zip(*(words_of(frame[index]) for index in roles.time))]
+        return sensors_of(table, roles)[:1]
+    return [" ".join(words) for words in zip(*(words_of(frame[index][:1]) for index in roles.time))]
 
 
 def times_of(table, frame, roles):
