@@ -44,7 +44,7 @@ def square(frame):
 def positions_of(expected, ids, what, label):
     """Return the positions of the expected labels [str] among ids [str].
 
-    Raises DataError with the labels that only one side has; what: the name of ids in it, label: of what they label.
+    Raises DataError with the labels that only one side has; what: names the ids in it, label: names what has them.
     """
     places, theirs = {name: place for place, name in enumerate(ids)}, set(expected)
     strange = [name for name in ids if name not in theirs]

@@ -380,7 +380,7 @@ def times_of(side):
 def have_offset(times):
     """Return whether times, an index, a series, an array or a list, have an offset from UTC.
 
-    None for numbers, durations and numpy's dates, which cannot tell.
+    None for numbers, durations and numpy's dates, which have no place for one.
     """
     dtype = getattr(times, "dtype", None)
     if getattr(dtype, "tz", None) is not None:

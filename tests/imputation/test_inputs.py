@@ -158,7 +158,7 @@ def test_a_number_that_stands_for_missing(value):
 
 
 def notes_of(values):
-    """Return the notes of a table, of which one value is missing."""
+    """Return the notes of a table with a missing value."""
     values[0, 0] = np.nan
     return GraphImputer(method="interpolation", device="cpu").fit(np.ones((len(values), len(values))), values).notes_
 

@@ -108,10 +108,10 @@ def test_numbers_that_may_be_no_ratings_are_told(verb, table, values, said):
     assert "alone" not in named.err and "look like" not in named.err
 
 
-def test_a_code_of_missing_ratings_is_told(verb, table):
+def test_a_warning_names_a_code_of_missing_ratings(verb, table):
     path = table(square(lambda user, item, k: (-1, 3, 4, 5, 6)[k % 5]))
-    told = "% of the ratings are -1, unlike the others, and are learned as ratings."
-    assert told in verb("train-lshmf", path, *FEW).err and told in verb("tune", path, "--budget", "1", *CPU).err
+    warning = "% of the ratings are -1, unlike the others, and are learned as ratings."
+    assert warning in verb("train-lshmf", path, *FEW).err and warning in verb("tune", path, "--budget", "1", *CPU).err
     assert "unlike" not in verb("train-lshmf", path, "--feedback", "explicit", *FEW).err
 
 
