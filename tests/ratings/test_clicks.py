@@ -207,6 +207,7 @@ CODES = {
         99,
         lambda rng, n: np.where(rng.random(n) < 0.3, 99, rng.uniform(-10, 10, n)),
     ),
+    "-99 next to -10 to 10": (-99, lambda rng, n: np.where(rng.random(n) < 0.3, -99, rng.uniform(-10, 10, n))),
     "-99 next to half stars": (-99, lambda rng, n: np.where(rng.random(n) < 0.1, -99, rng.integers(1, 11, n) / 2)),
 }
 
